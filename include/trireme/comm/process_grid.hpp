@@ -1,0 +1,42 @@
+// The ranks of a run on their grid data x tensor x pipeline.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "trireme/comm/communicator.hpp"
+#include "trireme/comm/grid_shape.hpp"
+
+namespace trireme::comm {
+
+/// Places the world's ranks on the grid (tensor fastest, then data, pipeline slowest) and makes one communicator per axis.
+/// Collective over world.
+class ProcessGrid {
+ public:
+  ProcessGrid(Communicator& world, const GridShape& shape);
+
+  [[nodiscard]] const GridShape& shape() const noexcept { return shape_; }
+  [[nodiscard]] int size(Axis axis) const { return shape_[axis]; }
+  /// This rank's coordinate along the axis; it is also its rank in along(axis).
+  [[nodiscard]] int coordinate(Axis axis) const { return coordinates_[axis]; }
+  [[nodiscard]] Communicator& world() const noexcept { return world_; }
+  [[nodiscard]] Communicator& along(Axis axis) const;
+  [[nodiscard]] int num_hosts() const noexcept { return num_hosts_; }
+  [[nodiscard]] int ranks_on_this_host() const noexcept { return ranks_on_this_host_; }
+  [[nodiscard]] const std::vector<std::string>& hosts() const noexcept { return hosts_; }  ///< by world rank
+
+  /// Lines for the start of a run: grid, hosts, ranks per host; a warning line when a tensor group leaves its host.
+  [[nodiscard]] std::string description() const;
+
+ private:
+  Communicator& world_;
+  GridShape shape_;
+  GridShape coordinates_;
+  std::vector<std::unique_ptr<Communicator>> axes_;
+  std::vector<std::string> hosts_;
+  int num_hosts_ = 1;
+  int ranks_on_this_host_ = 1;
+};
+
+}  // namespace trireme::comm

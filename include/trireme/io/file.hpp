@@ -1,0 +1,65 @@
+// POSIX files: every open, read, write, fsync, rename and unlink of the program goes through here, so every fault can be
+// injected here. Errors throw SystemError naming path, call, errno's words and what was being done.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace trireme::io {
+
+/// Points where a test injects faults. The hook gets call name ("open", "pwrite", "fsync", "rename", "mkdir", "unlink",
+/// "pread", "close", ...) and path; it may return an errno to make the call fail with it (0: go on), cut a write short by
+/// lowering *bytes, sleep, or end the process. Empty by default; set from tests or by TRIREME_FAULT (see file.cpp).
+using FaultHook = std::function<int(const char* call, const std::string& path, std::size_t* bytes)>;
+void set_fault_hook(FaultHook hook);
+
+/// A file opened for reading or for writing; closed at destruction (close() reports, the destructor does not).
+class File {
+ public:
+  enum class Mode : std::uint8_t { read, create, append, read_write };
+  File(std::string path, Mode mode);
+  ~File();
+  File(File&& other) noexcept;
+  File& operator=(File&& other) noexcept;
+
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  [[nodiscard]] std::uint64_t size() const;
+  /// Reads exactly `bytes`; a short file is an InputError naming path, offset, wanted and had. Retries EINTR and short reads.
+  void read_at(std::uint64_t offset, void* data, std::size_t bytes) const;
+  /// Writes all; retries EINTR and short writes. ENOSPC's message gives path, bytes needed and free.
+  void write_at(std::uint64_t offset, const void* data, std::size_t bytes);
+  /// Appends (Mode::append).
+  void write(const void* data, std::size_t bytes);
+  void truncate(std::uint64_t bytes);
+  /// Never retried: after a failed fsync the kernel may have dropped the data, the file must be written anew.
+  void sync();
+  void close();
+
+ private:
+  std::string path_;
+  int descriptor_ = -1;
+};
+
+[[nodiscard]] std::string read_text(const std::string& path);
+/// Writes a temporary beside the target, syncs, renames: the target is old or new, never cut.
+void write_text_atomically(const std::string& path, const std::string& text);
+
+[[nodiscard]] bool exists(const std::string& path);
+[[nodiscard]] bool is_folder(const std::string& path);
+/// False if it was there already (the atomic test that the lock rests on).
+bool make_folder(const std::string& path);
+void make_folders(const std::string& path);
+void rename(const std::string& from, const std::string& to);
+void remove_file(const std::string& path);
+void remove_tree(const std::string& path);
+/// Names of the entries, sorted as text; empty when the folder does not exist.
+[[nodiscard]] std::vector<std::string> list_folder(const std::string& path);
+/// fsync of a folder; EINVAL (file systems without it) is accepted.
+void sync_folder(const std::string& path);
+/// Bytes that an unprivileged writer still has on the file system of path.
+[[nodiscard]] std::uint64_t free_bytes(const std::string& path);
+
+}  // namespace trireme::io

@@ -1,0 +1,53 @@
+// Counter-based random numbers: every number is a pure function of a key and a counter.
+// Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC11 (Philox 4x32-10).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "trireme/device/device.hpp"
+#include "trireme/tensor/parameter.hpp"
+
+namespace trireme::kernels {
+
+using PhiloxCounter = std::array<std::uint32_t, 4>;
+using PhiloxKey = std::array<std::uint32_t, 2>;
+
+/// One block of four random words (10 rounds).
+[[nodiscard]] PhiloxCounter philox(PhiloxCounter counter, PhiloxKey key);
+
+/// A stable 64-bit number of a text (xxh3), for the purpose part of a counter.
+[[nodiscard]] std::uint64_t purpose_of(std::string_view text);
+
+/// The normal deviate (mean 0, deviation 1) of element `index` of the stream (seed, purpose).
+[[nodiscard]] double normal_at(std::uint64_t seed, std::uint64_t purpose, std::uint64_t index);
+
+/// Draws a parameter's shard: element at global row-major index i of the global tensor is
+/// deviation * normal_at(seed, purpose_of(name), i), so no grid changes it. Zeros and ones are filled likewise.
+/// parameter.weight: [shard.extent], fp32, host.
+void draw_initial(const device::Device& device, std::uint64_t seed, const tensor::Parameter& parameter);
+
+/// Which elements drop out: a pure function of (seed, site, step, global sequence, element within the sequence).
+struct Dropout {
+  float probability = 0;          ///< 0: the kernels do nothing random
+  std::uint64_t seed = 0;
+  std::uint32_t site = 0;         ///< which dropout of the model
+  std::uint64_t step = 0;
+  std::int64_t first_sequence = 0;  ///< number within the global batch of the first sequence of this micro-batch
+};
+
+/// True when the element survives. Philox counter {element / 4, sequence, step, site}, word element % 4.
+/// elements per sequence < 2^34, sequences and steps < 2^32.
+[[nodiscard]] bool survives(const Dropout& dropout, std::int64_t sequence, std::int64_t element);
+
+/// y = x * mask / (1 - p), the same mask for forward (x) and backward (dy).
+/// x, y: [B, elements per sequence ...]; may be the same memory.
+void dropout_apply(const device::Device& device, const Dropout& dropout, std::int64_t batch, const tensor::Tensor& x,
+                   const tensor::Tensor& y);
+
+/// out = residual + dropout(branch); all [B, T, D]; out may be residual.
+void residual_add(const device::Device& device, const Dropout& dropout, std::int64_t batch,
+                  const tensor::Tensor& residual, const tensor::Tensor& branch, const tensor::Tensor& out);
+
+}  // namespace trireme::kernels

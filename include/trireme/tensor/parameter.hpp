@@ -1,0 +1,56 @@
+// Parameters: what a model is made of, and where this rank's part of each sits in the whole.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "trireme/tensor/tensor.hpp"
+
+namespace trireme::tensor {
+
+/// Where this rank's part of a tensor sits: plain numbers, offset and extent per dimension of the global shape.
+struct Shard {
+  Shape offset;
+  Shape extent;
+  bool operator==(const Shard&) const = default;
+};
+
+/// The shard that is the whole tensor.
+[[nodiscard]] Shard whole(const Shape& global_shape);
+
+/// How the first weights are drawn; a pure function of seed, name and global index.
+enum class Initial : std::uint8_t { zeros, ones, normal };
+
+struct Parameter {
+  std::string name;        ///< `blocks.3.attention.query.weight`
+  Shape global_shape;      ///< logical: no padding, no layout of any grid
+  Shard shard;             ///< this rank's part along the tensor axis
+  Initial initial = Initial::zeros;
+  double deviation = 0;    ///< of Initial::normal
+  bool decays = false;     ///< weight decay applies
+  bool trainable = true;
+  int bucket = 0;          ///< parameters of one bucket are contiguous and are reduced together
+  std::string tied_to;     ///< gradient only: a second gradient of the named parameter, which holds the weights
+  Tensor weight;           ///< [shard.extent]
+  Tensor gradient;         ///< [shard.extent], fp32
+};
+
+/// The parameters of one model on this rank, in the order of creation. Addresses stay valid while the store lives.
+class ParameterStore {
+ public:
+  /// Adds a parameter; weight and gradient are laid out later, by allocate(). Contract: the name is new.
+  Parameter& add(Parameter parameter);
+  [[nodiscard]] Parameter* find(const std::string& name);
+  [[nodiscard]] std::deque<Parameter>& all() noexcept { return parameters_; }
+  [[nodiscard]] const std::deque<Parameter>& all() const noexcept { return parameters_; }
+  [[nodiscard]] int num_buckets() const noexcept;
+  /// The parameters of a bucket, in order.
+  [[nodiscard]] std::vector<Parameter*> bucket(int bucket);
+
+ private:
+  std::deque<Parameter> parameters_;
+};
+
+}  // namespace trireme::tensor
