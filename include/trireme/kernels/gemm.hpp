@@ -14,6 +14,8 @@ namespace trireme::kernels {
 
 /// The three products of a linear layer with weight W [out, in]. N tokens.
 /// One object per device; primitives are created at the first call of a shape and kept.
+/// Rows of y and dy may be longer than `out` (the row length is y's last extent, `out` the weight's first): the rest of each
+/// row is neither read nor written. That is how a vocabulary of any size has aligned rows.
 class Gemm {
  public:
   /// Takes its scratch (a constant size per thread) from the arena. The object may be built over a measuring arena; then
