@@ -1,0 +1,27 @@
+#include "device/kokkos_runtime.hpp"
+
+#include <cstdlib>
+
+#include <Kokkos_Core.hpp>
+
+namespace trireme::device {
+
+namespace {
+
+void stop_kokkos() {
+  if (Kokkos::is_initialized()) Kokkos::finalize();
+}
+
+}  // namespace
+
+void start_kokkos() {
+  if (Kokkos::is_initialized()) return;
+  Kokkos::initialize();
+  std::atexit(stop_kokkos);
+}
+
+std::string kokkos_space_name() {
+  return Kokkos::DefaultExecutionSpace::name();
+}
+
+}  // namespace trireme::device
