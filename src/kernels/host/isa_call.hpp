@@ -1,0 +1,16 @@
+// Chooses the build of a function for the device's instruction set: TRIREME_ISA_CALL(device, scale_block)(x, n).
+// To be used inside namespace trireme::kernels or below; the function is declared by TRIREME_ISA_DECLARE.
+#pragma once
+
+#include "trireme/device/device.hpp"
+
+#include "kernels/host/isa.hpp"
+
+#if defined(__x86_64__)
+#define TRIREME_ISA_CALL(device_of_call, function)                                   \
+  ((device_of_call).isa() == ::trireme::device::Isa::avx512 ? host::avx512::function \
+   : (device_of_call).isa() == ::trireme::device::Isa::avx2 ? host::avx2::function   \
+                                                            : host::generic::function)
+#else
+#define TRIREME_ISA_CALL(device_of_call, function) (host::generic::function)
+#endif
