@@ -118,7 +118,9 @@ TEST(Device, DescribesItself) {
 
 TEST(Device, RefusesWhatTheProcessorCannotDo) {
   EXPECT_THROW(Device({.num_threads = 0, .isa = Isa::generic}), InputError);
-  if (detect_isa() < Isa::avx512) EXPECT_THROW(Device({.num_threads = 1, .isa = Isa::avx512}), InputError);
+  if (detect_isa() < Isa::avx512) {
+    EXPECT_THROW(Device({.num_threads = 1, .isa = Isa::avx512}), InputError);
+  }
   EXPECT_NO_THROW(Device({.num_threads = 1, .isa = detect_isa()}));
 }
 
