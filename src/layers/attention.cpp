@@ -109,9 +109,11 @@ void Attention::forward(const Context& context, const Sequences& sequences, cons
     key = cache->key.rows(0, keys);
     value = cache->value.rows(0, keys);
   }
+  Tensor log_sum_exp = activations.log_sum_exp;
+  log_sum_exp.shape = {sequences.batch, options_.heads, sequences.tokens};
   kernels::attention_forward(context.device, shape(sequences, keys),
                              sequences.dropout(options_.dropout, options_.dropout_site), query, key, value,
-                             sequences.starts, core, activations.log_sum_exp, context.scratch);
+                             sequences.starts, core, log_sum_exp, context.scratch);
   output_.forward(context, flat(core), y);
 }
 

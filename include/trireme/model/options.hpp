@@ -16,11 +16,11 @@ struct ModelOptions {
   std::int64_t layers = 0;
   std::int64_t width = 0;
   std::int64_t heads = 0;
-  std::int64_t kv_heads = 0;      ///< 0: heads
-  std::int64_t head_width = 0;    ///< 0: width / heads
-  std::int64_t mlp_width = 0;     ///< 0: 4 * width
-  std::int64_t context = 0;       ///< tokens
-  std::int64_t vocab = 0;         ///< 0: the data's
+  std::int64_t kv_heads = 0;    ///< 0: heads
+  std::int64_t head_width = 0;  ///< 0: width / heads
+  std::int64_t mlp_width = 0;   ///< 0: 4 * width
+  std::int64_t context = 0;     ///< tokens
+  std::int64_t vocab = 0;       ///< 0: the data's
   Norm norm = Norm::layernorm;
   double norm_epsilon = 1e-5;
   Activation activation = Activation::gelu_tanh;
