@@ -12,6 +12,7 @@
 //   less  equal  less_signed  first_lanes(n)  &  |  any   select(m, a, b) = m ? a : b
 //   bits_of  float_of        the same bits as the other type;   float_of_signed  the integer's value
 //   shift_left<n>  shift_right<n>  shift_right_signed<n>  multiply_low  multiply_high  & | ^ + -   of words
+//   transpose_quads(a, b, c, d)   transposes the 4 x 4 words of lanes 0-3, 4-7, 8-11, 12-15 of four vectors
 //   load_u16  store_u16      16-bit storage of words below 65536;   float_of_half_bits  half_bits_of   IEEE half
 //   sum(a)  maximum(a)       over the lanes, in the tree 16 -> 8 -> 4 -> 2 -> 1 that adds lane i + n/2 to lane i
 //   to_double  broadcast_double   sums in double

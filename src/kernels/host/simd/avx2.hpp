@@ -161,6 +161,19 @@ TRIREME_INLINE U32x16 multiply_high(U32x16 a, U32x16 b) {
   return {multiply_high(a.low, b.low), multiply_high(a.high, b.high)};
 }
 
+TRIREME_INLINE void transpose_quads(__m256i& a, __m256i& b, __m256i& c, __m256i& d) {
+  const __m256i ab_low = _mm256_unpacklo_epi32(a, b), ab_high = _mm256_unpackhi_epi32(a, b);
+  const __m256i cd_low = _mm256_unpacklo_epi32(c, d), cd_high = _mm256_unpackhi_epi32(c, d);
+  a = _mm256_unpacklo_epi64(ab_low, cd_low);
+  b = _mm256_unpackhi_epi64(ab_low, cd_low);
+  c = _mm256_unpacklo_epi64(ab_high, cd_high);
+  d = _mm256_unpackhi_epi64(ab_high, cd_high);
+}
+TRIREME_INLINE void transpose_quads(U32x16& a, U32x16& b, U32x16& c, U32x16& d) {
+  transpose_quads(a.low, b.low, c.low, d.low);
+  transpose_quads(a.high, b.high, c.high, d.high);
+}
+
 TRIREME_INLINE U32x16 load_u16(const void* p) {
   const auto* halves = static_cast<const __m128i*>(p);
   return {_mm256_cvtepu16_epi32(_mm_loadu_si128(halves)), _mm256_cvtepu16_epi32(_mm_loadu_si128(halves + 1))};

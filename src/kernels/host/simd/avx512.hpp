@@ -147,6 +147,15 @@ TRIREME_INLINE U32x16 multiply_high(U32x16 a, U32x16 b) {
   return {_mm512_mask_blend_epi32(0xAAAA, even, odd)};
 }
 
+TRIREME_INLINE void transpose_quads(U32x16& a, U32x16& b, U32x16& c, U32x16& d) {
+  const __m512i ab_low = _mm512_unpacklo_epi32(a.v, b.v), ab_high = _mm512_unpackhi_epi32(a.v, b.v);
+  const __m512i cd_low = _mm512_unpacklo_epi32(c.v, d.v), cd_high = _mm512_unpackhi_epi32(c.v, d.v);
+  a.v = _mm512_unpacklo_epi64(ab_low, cd_low);
+  b.v = _mm512_unpackhi_epi64(ab_low, cd_low);
+  c.v = _mm512_unpacklo_epi64(ab_high, cd_high);
+  d.v = _mm512_unpackhi_epi64(ab_high, cd_high);
+}
+
 TRIREME_INLINE U32x16 load_u16(const void* p) {
   return {_mm512_cvtepu16_epi32(_mm256_loadu_si256(static_cast<const __m256i*>(p)))};
 }

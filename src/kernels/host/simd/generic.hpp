@@ -159,6 +159,17 @@ TRIREME_INLINE U32x16 multiply_high(U32x16 a, U32x16 b) {
   return each<U32x16>([&](int i) { return static_cast<std::uint32_t>((std::uint64_t{a.v[i]} * b.v[i]) >> 32); });
 }
 
+TRIREME_INLINE void transpose_quads(U32x16& a, U32x16& b, U32x16& c, U32x16& d) {
+  const U32x16 rows[4] = {a, b, c, d};
+  for (int i = 0; i < lanes_of_generic; ++i) {
+    const int quad = i / 4 * 4;
+    a.v[i] = rows[i % 4].v[quad];
+    b.v[i] = rows[i % 4].v[quad + 1];
+    c.v[i] = rows[i % 4].v[quad + 2];
+    d.v[i] = rows[i % 4].v[quad + 3];
+  }
+}
+
 TRIREME_INLINE U32x16 load_u16(const void* p) {
   std::uint16_t halves[16];
   __builtin_memcpy(halves, p, sizeof halves);
