@@ -56,7 +56,7 @@ std::string format_seconds(double seconds) {
     return "unknown";
   }
   if (seconds < 0) {
-    return "-" + format_seconds(-seconds);
+    return fmt::format("-{}", format_seconds(-seconds));
   }
   if (seconds < 59.95) {  // above it, three digits would print as 60.0
     return fmt::format("{:.3g} s", seconds);

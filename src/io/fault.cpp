@@ -127,29 +127,6 @@ int act(const Clause& clause, std::size_t* bytes) {
   return 0;
 }
 
-int environment_fault(const char* call, const std::string& path, std::size_t* bytes) {
-  static std::vector<Clause> clauses = clauses_of_environment();
-  if (clauses.empty()) {
-    return 0;
-  }
-  static std::mutex clauses_lock;
-  std::vector<Clause> struck;
-  {
-    const std::scoped_lock guard(clauses_lock);
-    for (Clause& clause : clauses) {
-      if (strikes(clause, call, path)) {
-        struck.push_back(clause);
-      }
-    }
-  }
-  int fault = 0;
-  for (const Clause& clause : struck) {
-    const int one = act(clause, bytes);
-    fault = fault == 0 ? one : fault;
-  }
-  return fault;
-}
-
 std::size_t limit_of_environment() {
   constexpr std::size_t one_gib = std::size_t{1} << 30;
   const char* text = std::getenv("TRIREME_MAX_IO_BYTES");
@@ -163,6 +140,40 @@ std::size_t limit_of_environment() {
     throw InputError(fmt::format("TRIREME_MAX_IO_BYTES: `{}` is not a number from 1 to {}", text, one_gib));
   }
   return value;
+}
+
+struct Environment {
+  std::vector<Clause> clauses = clauses_of_environment();
+  std::size_t max_bytes = limit_of_environment();
+};
+
+/// Read at the first call of the process.
+Environment& environment() {
+  static Environment settings;
+  return settings;
+}
+
+int environment_fault(const char* call, const std::string& path, std::size_t* bytes) {
+  Environment& settings = environment();
+  if (settings.clauses.empty()) {
+    return 0;
+  }
+  static std::mutex clauses_lock;
+  std::vector<Clause> struck;
+  {
+    const std::scoped_lock guard(clauses_lock);
+    for (Clause& clause : settings.clauses) {
+      if (strikes(clause, call, path)) {
+        struck.push_back(clause);
+      }
+    }
+  }
+  int fault = 0;
+  for (const Clause& clause : struck) {
+    const int one = act(clause, bytes);
+    fault = fault == 0 ? one : fault;
+  }
+  return fault;
 }
 
 }  // namespace
@@ -183,8 +194,11 @@ int injected_fault(const char* call, const std::string& path, std::size_t* bytes
 }
 
 std::size_t max_io_bytes() {
-  static const std::size_t limit = limit_of_environment();
-  return limit;
+  return environment().max_bytes;
+}
+
+void read_environment_again() {
+  environment() = Environment();
 }
 
 }  // namespace trireme::io

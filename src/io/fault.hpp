@@ -13,6 +13,9 @@ int injected_fault(const char* call, const std::string& path, std::size_t* bytes
 /// Most bytes handed to one read or write: 1 GiB (Linux itself stops at 2 GiB), or TRIREME_MAX_IO_BYTES.
 std::size_t max_io_bytes();
 
+/// For tests: both variables are otherwise read once per process.
+void read_environment_again();
+
 /// Makes system calls until one is not interrupted: `call` returns a negative number and sets errno on failure.
 /// An injected fault takes the place of the call.
 template <class Call>

@@ -1,4 +1,4 @@
-// The environment is read once per process, so each case runs in a child.
+// What the environment asks for may kill, so each case runs in a child.
 #include "io/fault.hpp"
 
 #include <cerrno>
@@ -27,6 +27,7 @@ int child(const char* variable, const std::string& value, const std::function<in
     setenv(variable, value.c_str(), 1);
     int code = 99;
     try {
+      read_environment_again();
       code = act();
     } catch (const Error& error) {
       code = static_cast<int>(error.code());
