@@ -1,4 +1,4 @@
-// The deck: every option of a run, each listed once in the table of src/config/options.cpp.
+// The deck: every option of a run, each listed once in the tables of src/config/options_*.cpp.
 #pragma once
 
 #include <cstdint>
@@ -18,23 +18,40 @@ struct RunOptions {
   std::string output;
   std::int64_t steps = 0;
   std::uint64_t seed = 1;
-  std::string resume = "auto";   ///< `auto`, `never`, or a path
+  std::string resume = "auto";  ///< `auto`, `never`, or a path
+};
+
+/// Only the values of one stage are accepted in this version; so too for recompute and comm.
+struct PipelineOptions {
+  std::string schedule = "1f1b";
+  std::int64_t chunks = 1;
+  std::vector<std::int64_t> layers_per_stage;  ///< empty: balanced
+};
+
+struct RecomputeOptions {
+  std::string mode = "none";
+  std::vector<std::int64_t> layers;  ///< empty: all
 };
 
 struct PrecisionOptions {
   std::string compute = "fp32";  ///< fp32; bf16 and fp16 are refused by name in this version
+  double loss_scale_initial = 65536;
+  std::int64_t loss_scale_window = 1000;
 };
 
 struct NumericsOptions {
   bool grid_invariant = false;
   std::int64_t data_lanes = 0;
-  std::string isa = "auto";      ///< `auto`, `generic`, `avx2`, `avx512`
+  std::int64_t tensor_slices = 0;
+  std::string isa = "auto";  ///< `auto`, `generic`, `avx2`, `avx512`
+  std::int64_t audit_steps = 0;
   std::string on_nonfinite = "stop";
+  bool trace = false;
 };
 
 struct EvaluationOptions {
   std::int64_t every_steps = 0;
-  std::int64_t sequences = 0;    ///< 0: the whole validation set
+  std::int64_t sequences = 0;  ///< 0: the whole validation set
 };
 
 struct WalltimeOptions {
@@ -45,6 +62,11 @@ struct WalltimeOptions {
 struct MetricsOptions {
   std::int64_t every_steps = 1;
   bool rows = false;
+  std::int64_t trace_steps = 0;
+};
+
+struct CommOptions {
+  std::string backend = "auto";
 };
 
 /// A resolved deck.
@@ -54,7 +76,9 @@ struct Deck {
   data::DataOptions data;
   comm::GridOptions grid;
   data::BatchOptions batch;
+  PipelineOptions pipeline;
   optim::ShardingOptions sharding;
+  RecomputeOptions recompute;
   PrecisionOptions precision;
   NumericsOptions numerics;
   optim::OptimizerOptions optimizer;
@@ -63,14 +87,20 @@ struct Deck {
   checkpoint::CheckpointOptions checkpoint;
   WalltimeOptions walltime;
   MetricsOptions metrics;
+  CommOptions comm;
 };
 
-/// Reads a deck and `section.key=value` overrides (values are TOML). All problems come in one InputError, each with
-/// file:line (or `command line`), key, value, and the nearest key. Rules across options are checked too (sizes that must
-/// divide, options that exclude each other), naming both options.
+/// Reads a deck and `section.key=value` overrides. Values of overrides are TOML; for an option that takes a string a
+/// bare word is taken as it stands, since shells eat quotes. All problems come in one InputError, one line each:
+/// `file:line: key = value: problem (why) suggestion`, with `command line` for file:line of an override. Rules across
+/// options are checked too (sizes that must divide, options that need each other), naming both options. Whether the
+/// grid fits the ranks is not known here. The result is resolved: sizes that follow from others (model.kv_heads,
+/// head_width, mlp_width, batch.micro) are filled; model.vocab = 0 (the data's vocabulary) is left to who opens the
+/// data.
 [[nodiscard]] Deck read_deck(const std::string& path, const std::vector<std::string>& overrides);
 
-/// The same from text; `name` stands for the file in messages.
+/// The same from text; `name` stands for the file in messages. A pure function of its arguments, so that ranks which
+/// are sent the same text have the same deck.
 [[nodiscard]] Deck parse_deck(const std::string& text, const std::string& name,
                               const std::vector<std::string>& overrides);
 
@@ -80,7 +110,7 @@ struct Deck {
 /// inputs/REFERENCE.md, made from the option table.
 [[nodiscard]] std::string reference_page();
 
-/// `trireme help SECTION`; throws InputError naming the sections for an unknown one.
+/// `trireme help SECTION`, also for one `section.key`; throws InputError naming the sections for an unknown one.
 [[nodiscard]] std::string help_of(const std::string& section);
 
 /// A difference between a checkpoint's deck and the run's.
@@ -91,8 +121,9 @@ struct Difference {
   bool refused = false;  ///< changes what the model is: cannot resume; otherwise listed as changed
 };
 
-/// Compares option by option by the table's resume column (structural: model sizes, norm, activation, heads, ...; free:
-/// dropout, learning rate, grid, output, ...).
+/// Compares option by option and gives every option that differs; `refused` by the resume column of the table
+/// (structural: model sizes, norm, activation, heads, ...; free: dropout, learning rate, grid, output, ...). Give both
+/// decks with model.vocab filled, since 0 differs from the number it stands for.
 [[nodiscard]] std::vector<Difference> compare_for_resume(const Deck& stored, const Deck& given);
 
 }  // namespace trireme::config

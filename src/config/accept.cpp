@@ -1,0 +1,198 @@
+#include "config/accept.hpp"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "trireme/base/text.hpp"
+
+namespace trireme::config {
+namespace {
+
+std::string backticked(const std::vector<std::string>& words, std::string_view separator) {
+  std::vector<std::string> out;
+  for (const std::string& word : words) out.push_back("`" + word + "`");
+  return join(out, separator);
+}
+
+/// Why no option has this key, and what may be meant.
+std::string unknown_key(const Given& given) {
+  const std::vector<std::string> homes = sections_with(given.name);
+  if (given.section.empty()) {
+    if (!homes.empty()) {
+      return fmt::format("misplaced key (it stands in no section) write it under [{}]", homes.front());
+    }
+    const std::string section = nearest(given.name, section_names());
+    if (section == given.name) return fmt::format("misplaced key (it is the name of a section) write [{}]", section);
+    return "unknown key (it stands in no section) write `section.key=value`, or the key under its [section]";
+  }
+  if (!homes.empty()) {
+    return fmt::format("misplaced key (`{}` belongs to {}) write it under [{}]", given.name, backticked(homes, " and "),
+                       homes.front());
+  }
+  const std::string near_section = nearest(given.section, section_names());
+  const bool section_known = near_section == given.section;
+  std::string near_key = nearest(given.key(), all_keys());
+  if (near_key.empty()) near_key = nearest(near_section + "." + given.name, all_keys());
+  const std::string why = section_known ? fmt::format("section `{}` has no such option", given.section)
+                                        : fmt::format("there is no section `{}`", given.section);
+  if (!near_key.empty()) return fmt::format("unknown key ({}) did you mean `{}`?", why, near_key);
+  return fmt::format("unknown key ({}) see `trireme help {}`", why, section_known ? given.section : "run");
+}
+
+/// The value in the option's own type, where TOML's type can stand for it.
+std::optional<Value> converted(const Given& given, const Option& option) {
+  const Type type = option.place.type;
+  if (given.on_command_line() && takes_bare_words(type) && is_utf8(given.text)) {
+    const bool is_bare = given.kind != "a string" && !given.text.empty() &&
+                         std::string("\"'[{").find(given.text.front()) == std::string::npos;
+    if (is_bare && !(type == Type::boolean_or_choice && given.kind == "a boolean")) return Value(given.text);
+  }
+  if (!given.value) return std::nullopt;
+  const Value& value = *given.value;
+  const bool is_empty_list = given.kind == "an empty list";
+  const auto keep_if = [&](bool fits) { return fits ? given.value : std::nullopt; };
+  switch (type) {
+    case Type::boolean:
+      return keep_if(std::holds_alternative<bool>(value));
+    case Type::integer:
+      return keep_if(std::holds_alternative<std::int64_t>(value));
+    case Type::number:
+      if (const auto* integer = std::get_if<std::int64_t>(&value)) return Value(static_cast<double>(*integer));
+      return keep_if(std::holds_alternative<double>(value));
+    case Type::text:
+    case Type::choice:
+      return keep_if(std::holds_alternative<std::string>(value));
+    case Type::boolean_or_choice:
+      return keep_if(std::holds_alternative<bool>(value) || std::holds_alternative<std::string>(value));
+    case Type::integers:
+      if (is_empty_list) return Value(std::vector<std::int64_t>{});
+      return keep_if(std::holds_alternative<std::vector<std::int64_t>>(value));
+    case Type::numbers:
+      if (is_empty_list) return Value(std::vector<double>{});
+      if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value)) {
+        return Value(std::vector<double>(list->begin(), list->end()));
+      }
+      return keep_if(std::holds_alternative<std::vector<double>>(value));
+    case Type::texts:
+      return keep_if(std::holds_alternative<std::vector<std::string>>(value));
+  }
+  return std::nullopt;
+}
+
+/// How the value would have been written rightly; a guess from what was written.
+std::string type_advice(const Given& given, const Option& option) {
+  const Type type = option.place.type;
+  const std::string text = given.text;
+  const bool is_list = type == Type::integers || type == Type::numbers || type == Type::texts;
+  const auto* number = given.value ? std::get_if<double>(&*given.value) : nullptr;
+  if (type == Type::integer && number != nullptr && std::floor(*number) == *number && std::abs(*number) < 1e15) {
+    return fmt::format("write {}", static_cast<std::int64_t>(*number));
+  }
+  if (given.kind == "a string" && (type == Type::boolean || type == Type::integer || type == Type::number)) {
+    return "write it without quotes";
+  }
+  if (type == Type::boolean) return "write true or false";
+  if (is_list && given.on_command_line() && type == Type::texts) {
+    return fmt::format("write '{}=[\"a\", \"b\"]', the shell takes away quotes that are not within others",
+                       given.key());
+  }
+  if (is_list) return fmt::format("write [{}]", given.value ? text : "...");
+  if (takes_bare_words(type)) return "write it in quotes";
+  return fmt::format("write {} as it stands in `trireme help {}`", name_of(type), given.section);
+}
+
+bool in_range(const Value& value, const Range& range) {
+  const auto all_in = [&](const auto& list) {
+    for (const auto x : list) {
+      if (!range.contains(static_cast<double>(x))) return false;
+    }
+    return true;
+  };
+  if (const auto* x = std::get_if<std::int64_t>(&value)) return range.contains(static_cast<double>(*x));
+  if (const auto* x = std::get_if<double>(&value)) return range.contains(*x);
+  if (const auto* x = std::get_if<std::vector<std::int64_t>>(&value)) return all_in(*x);
+  if (const auto* x = std::get_if<std::vector<double>>(&value)) return all_in(*x);
+  return true;
+}
+
+bool is_finite(const Value& value) {
+  if (const auto* x = std::get_if<double>(&value)) return std::isfinite(*x);
+  if (const auto* list = std::get_if<std::vector<double>>(&value)) {
+    for (const double x : *list) {
+      if (!std::isfinite(x)) return false;
+    }
+  }
+  return true;
+}
+
+bool has_empty_text(const Value& value, bool required) {
+  if (const auto* text = std::get_if<std::string>(&value)) return required && text->empty();
+  const auto* list = std::get_if<std::vector<std::string>>(&value);
+  if (list == nullptr) return false;
+  for (const std::string& text : *list) {
+    if (text.empty()) return true;
+  }
+  return required && list->empty();
+}
+
+/// What is wrong with a value of the right type; empty when nothing.
+std::string fault_of(const Value& value, const Option& option) {
+  if (has_empty_text(value, option.required)) return fmt::format("empty ({}) give it", option.unit);
+  if (!is_finite(value)) return "not finite (NaN and infinity are no settings) give a number";
+  if (!in_range(value, option.range)) return fmt::format("out of range (must be {})", option.range.text());
+  const auto* word = std::get_if<std::string>(&value);
+  if (word != nullptr && !option.place.choices.empty()) {
+    bool known = false;
+    for (const std::string& choice : option.place.choices) known = known || choice == *word;
+    if (!known) {
+      const std::string near = nearest(*word, option.place.choices);
+      return fmt::format("no such choice (must be one of {}){}", option.range_text(),
+                         near.empty() ? "" : fmt::format(" did you mean \"{}\"?", near));
+    }
+  }
+  if (option.only.empty()) return {};
+  std::vector<std::string> allowed;
+  for (const Value& allowed_value : option.only) {
+    if (allowed_value == value) return {};
+    allowed.push_back(text_of(allowed_value));
+  }
+  return fmt::format("not available ({}) set it to {}", option.why_only, join(allowed, " or "));
+}
+
+}  // namespace
+
+void accept(const Given& given, Deck& deck, Problems& problems) {
+  const Option* option = given.section.empty() ? nullptr : find_option(given.key());
+  if (option == nullptr) {
+    problems.add(given.problem(unknown_key(given)));
+    return;
+  }
+  const std::optional<Value> value = converted(given, *option);
+  std::string fault;
+  if (!value) {
+    fault = fmt::format("wrong type ({} is wanted, this is {}) {}", name_of(option->place.type), given.kind,
+                        type_advice(given, *option));
+  } else {
+    fault = fault_of(*value, *option);
+  }
+  if (fault.empty()) {
+    option->place.set(deck, *value);
+  } else {
+    problems.add(given.problem(fault));
+    problems.doubt(option->key);
+  }
+}
+
+void require(const std::set<std::string>& keys, const std::string& deck_name, Problems& problems) {
+  for (const std::string& key : all_keys()) {
+    const Option& option = *find_option(key);
+    if (!option.required || keys.contains(key)) continue;
+    problems.add({deck_name, missing_order, key,
+                  fmt::format("missing (it has no default) write `{} = ...` under [{}]: {}", option.name(),
+                              option.section(), option.sentence)});
+    problems.doubt(key);
+  }
+}
+
+}  // namespace trireme::config

@@ -1,0 +1,123 @@
+#include "config/options.hpp"
+
+namespace trireme::config {
+namespace {
+
+Section evaluation_section() {
+  using E = EvaluationOptions;
+  return {"evaluation",
+          "The validation loss; it leaves no trace in training.",
+          {
+              {.key = "evaluation.every_steps",
+               .place = place(&Deck::evaluation, &E::every_steps),
+               .unit = "updates",
+               .range = at_least(0, 1e12),
+               .sentence = "Updates between evaluations; needs `data.validation`. 0: off.",
+               .owner = "train"},
+              {.key = "evaluation.sequences",
+               .place = place(&Deck::evaluation, &E::sequences),
+               .unit = "sequences",
+               .range = at_least(0, 1e12),
+               .sentence = "Sequences evaluated, always the first ones; 0: all.",
+               .owner = "train"},
+          }};
+}
+
+Section checkpoint_section() {
+  using C = checkpoint::CheckpointOptions;
+  const auto at = [](auto member) { return place(&Deck::checkpoint, member); };
+  return {"checkpoint",
+          "When checkpoints are saved and which are kept. A finished run always saves a last one.",
+          {
+              {.key = "checkpoint.every_steps",
+               .place = at(&C::every_steps),
+               .unit = "updates",
+               .range = at_least(0, 1e12),
+               .sentence = "Updates between saves; 0: at no fixed step.",
+               .owner = "checkpoint"},
+              {.key = "checkpoint.every_minutes",
+               .place = at(&C::every_minutes),
+               .unit = "minutes",
+               .range = at_least(0),
+               .sentence = "Time between saves; 0: off.",
+               .owner = "checkpoint"},
+              {.key = "checkpoint.keep",
+               .place = at(&C::keep),
+               .unit = "checkpoints",
+               .range = at_least(1, 1e12),
+               .sentence = "Newest checkpoints that are kept; older ones are removed after a new one is committed.",
+               .owner = "checkpoint"},
+              {.key = "checkpoint.keep_every_steps",
+               .place = at(&C::keep_every_steps),
+               .unit = "updates",
+               .range = at_least(0, 1e12),
+               .sentence = "Checkpoints of steps divisible by it are kept for good; 0: none.",
+               .owner = "checkpoint"},
+              {.key = "checkpoint.asynchronous",
+               .place = at(&C::asynchronous),
+               .only = {false},
+               .why_only = "this version waits for its saves",
+               .sentence = "Training goes on while a checkpoint is written.",
+               .owner = "checkpoint"},
+              {.key = "checkpoint.ranks_per_file",
+               .place = at(&C::ranks_per_file),
+               .unit = "ranks",
+               .range = at_least(1, 1 << 24),
+               .sentence = "Ranks whose pieces share one file.",
+               .owner = "checkpoint"},
+          }};
+}
+
+Section walltime_section() {
+  using W = WalltimeOptions;
+  return {"walltime",
+          "The run stops itself in time, at a committed checkpoint.",
+          {
+              {.key = "walltime.limit_minutes",
+               .place = place(&Deck::walltime, &W::limit_minutes),
+               .unit = "minutes",
+               .range = at_least(0),
+               .sentence = "Time from the start of the process; 0: none, or what the batch system says.",
+               .owner = "train"},
+              {.key = "walltime.margin_seconds",
+               .place = place(&Deck::walltime, &W::margin_seconds),
+               .unit = "seconds",
+               .range = at_least(0),
+               .sentence = "Kept free before the limit, besides the time of a step and of a save.",
+               .owner = "train"},
+          }};
+}
+
+Section metrics_section() {
+  using M = MetricsOptions;
+  return {"metrics",
+          "`metrics.jsonl` in the run folder.",
+          {
+              {.key = "metrics.every_steps",
+               .place = place(&Deck::metrics, &M::every_steps),
+               .unit = "updates",
+               .range = at_least(1, 1e12),
+               .sentence = "Updates between lines.",
+               .owner = "train"},
+              {.key = "metrics.rows",
+               .place = place(&Deck::metrics, &M::rows),
+               .sentence = "Record the numbers of the samples of each update.",
+               .owner = "train"},
+              {.key = "metrics.trace_steps",
+               .place = place(&Deck::metrics, &M::trace_steps),
+               .unit = "updates",
+               .range = at_least(0, 1e12),
+               .only = {std::int64_t{0}},
+               .why_only = "this version records no timeline",
+               .sentence = "Updates whose timeline is recorded.",
+               .owner = "train"},
+          }};
+}
+
+}  // namespace
+
+std::vector<Section> keeping_sections() {
+  return {evaluation_section(), checkpoint_section(), walltime_section(), metrics_section()};
+}
+
+}  // namespace trireme::config

@@ -1,0 +1,167 @@
+#include "config/options.hpp"
+
+namespace trireme::config {
+namespace {
+
+Section precision_section() {
+  using P = PrecisionOptions;
+  const char* const fp32_only = "this version computes in fp32";
+  return {"precision",
+          "Number formats.",
+          {
+              {.key = "precision.compute",
+               .place = choice(&Deck::precision, &P::compute, {"fp32", "bf16", "fp16"}),
+               .only = {std::string("fp32")},
+               .why_only = fp32_only,
+               .sentence = "Format of activations and of the weights used by forward and backward.",
+               .owner = "model"},
+              {.key = "precision.loss_scale_initial",
+               .place = place(&Deck::precision, &P::loss_scale_initial),
+               .range = above(0),
+               .only = {65536.0},
+               .why_only = fp32_only,
+               .sentence = "First loss scale of fp16.",
+               .owner = "optim"},
+              {.key = "precision.loss_scale_window",
+               .place = place(&Deck::precision, &P::loss_scale_window),
+               .unit = "updates",
+               .range = at_least(1, 1e12),
+               .only = {std::int64_t{1000}},
+               .why_only = fp32_only,
+               .sentence = "Updates without overflow after which the loss scale of fp16 doubles.",
+               .owner = "optim"},
+          }};
+}
+
+Section numerics_section() {
+  using N = NumericsOptions;
+  const auto at = [](auto member) { return place(&Deck::numerics, member); };
+  return {"numerics",
+          "The order of sums, and what watches over the numbers.",
+          {
+              {.key = "numerics.grid_invariant",
+               .place = at(&N::grid_invariant),
+               .sentence = "Loss, gradient norm, weights and moments have the same bits on every grid.",
+               .owner = "optim"},
+              {.key = "numerics.data_lanes",
+               .place = at(&N::data_lanes),
+               .unit = "lanes",
+               .range = at_least(0, 1 << 24),
+               .sentence =
+                   "Groups of micro-batches whose gradients are added in a tree; a power of two that divides "
+                   "`batch.global` / `batch.micro`. 0: the largest up to 8 when grid-invariant, else the data axis.",
+               .owner = "optim"},
+              {.key = "numerics.tensor_slices",
+               .place = at(&N::tensor_slices),
+               .unit = "slices",
+               .range = at_least(0, 1 << 24),
+               .only = {std::int64_t{0}, std::int64_t{1}},
+               .why_only = "this version does not cut the tensor axis",
+               .sentence = "Slices in which the tensor axis is computed; 0: chosen.",
+               .owner = "layers"},
+              {.key = "numerics.isa",
+               .place = choice(&Deck::numerics, &N::isa, {"auto", "generic", "avx2", "avx512"}),
+               .sentence = "Highest instruction set used; `auto`: what all ranks have.",
+               .owner = "device"},
+              {.key = "numerics.audit_steps",
+               .place = at(&N::audit_steps),
+               .unit = "updates",
+               .range = at_least(0, 1e12),
+               .only = {std::int64_t{0}},
+               .why_only = "this version does not compare replicas",
+               .sentence = "Updates between comparisons of what must be equal on several ranks; 0: off.",
+               .owner = "optim"},
+              {.key = "numerics.on_nonfinite",
+               .place = choice(&Deck::numerics, &N::on_nonfinite, {"stop", "skip"}),
+               .only = {std::string("stop")},
+               .why_only = "this version stops before the update",
+               .sentence = "What all ranks do when loss or gradient norm is NaN or infinite.",
+               .owner = "train"},
+              {.key = "numerics.trace",
+               .place = at(&N::trace),
+               .only = {false},
+               .why_only = "this version records no hashes of layers",
+               .sentence = "Record a hash of every layer, forward and backward.",
+               .owner = "train"},
+          }};
+}
+
+Section optimizer_section() {
+  using O = optim::OptimizerOptions;
+  const auto at = [](auto member) { return place(&Deck::optimizer, member); };
+  return {"optimizer",
+          "AdamW.",
+          {
+              {.key = "optimizer.beta1",
+               .place = at(&O::beta1),
+               .range = half_open(0, 1),
+               .sentence = "Decay of the first moment.",
+               .owner = "optim"},
+              {.key = "optimizer.beta2",
+               .place = at(&O::beta2),
+               .range = half_open(0, 1),
+               .sentence = "Decay of the second moment.",
+               .owner = "optim"},
+              {.key = "optimizer.epsilon",
+               .place = at(&O::epsilon),
+               .range = above(0),
+               .sentence = "Added to the root of the second moment.",
+               .owner = "optim"},
+              {.key = "optimizer.weight_decay",
+               .place = at(&O::weight_decay),
+               .range = at_least(0),
+               .sentence = "Decay of matrices and embeddings, times the learning rate; gains and biases have none.",
+               .owner = "optim"},
+              {.key = "optimizer.clip_norm",
+               .place = at(&O::clip_norm),
+               .range = at_least(0),
+               .sentence = "Gradients are scaled down to this norm; 0: never.",
+               .owner = "optim"},
+          }};
+}
+
+Section learning_rate_section() {
+  using L = optim::LearningRateOptions;
+  const auto at = [](auto member) { return place(&Deck::learning_rate, member); };
+  return {
+      "learning_rate",
+      "A pure function of the step.",
+      {
+          {.key = "learning_rate.schedule",
+           .place = choice(&Deck::learning_rate, &L::schedule, {"constant", "linear", "cosine", "wsd"}),
+           .sentence = "After warm-up: the peak kept, a line, half a cosine, or the peak kept and a line at the end.",
+           .owner = "optim"},
+          {.key = "learning_rate.peak",
+           .place = at(&L::peak),
+           .range = at_least(0),
+           .sentence = "Largest learning rate.",
+           .owner = "optim"},
+          {.key = "learning_rate.warmup_steps",
+           .place = at(&L::warmup_steps),
+           .unit = "updates",
+           .range = at_least(0, 1e12),
+           .sentence = "Updates of the linear rise to the peak; may be more than `run.steps`.",
+           .owner = "optim"},
+          {.key = "learning_rate.decay_steps",
+           .place = at(&L::decay_steps),
+           .unit = "updates",
+           .range = at_least(0, 1e12),
+           .sentence =
+               "Updates from the end of warm-up to the minimum (linear, cosine; 0: up to `run.steps`), or of the "
+               "final decay (wsd; 0: a fifth of `run.steps`).",
+           .owner = "optim"},
+          {.key = "learning_rate.minimum",
+           .place = at(&L::minimum),
+           .range = at_least(0),
+           .sentence = "Learning rate after the decay.",
+           .owner = "optim"},
+      }};
+}
+
+}  // namespace
+
+std::vector<Section> training_sections() {
+  return {precision_section(), numerics_section(), optimizer_section(), learning_rate_section()};
+}
+
+}  // namespace trireme::config
