@@ -19,10 +19,15 @@ void CrossEntropyLoss::add(std::span<const float> weights, std::span<const float
   }
 }
 
-double CrossEntropyLoss::value(comm::Communicator& communicator) {
-  kernels::ExactSum total = sum_;
-  communicator.all_reduce_sum(total.words());
-  return counted_ > 0 ? total.value() / static_cast<double>(counted_) : 0.0;
+double CrossEntropyLoss::value(comm::Communicator& communicator) const {
+  const double sum = total(communicator);
+  return counted_ > 0 ? sum / static_cast<double>(counted_) : 0.0;
+}
+
+double CrossEntropyLoss::total(comm::Communicator& communicator) const {
+  kernels::ExactSum sum = sum_;
+  communicator.all_reduce_sum(sum.words());
+  return sum.value();
 }
 
 }  // namespace trireme::model

@@ -80,9 +80,6 @@ class Reader {
   /// Ranks may ask for any rectangles, also overlapping, also none. Memory: the pieces plus a fixed buffer. Collective; any
   /// rank's failure is thrown on all.
   void read(std::span<const Piece> pieces);
-  /// Checks every tile of every shard against its hash, the work shared among the ranks, so that resuming can fall back to an
-  /// older checkpoint before anything was overwritten. Throws InputError naming file and tensor, the same on all ranks. Collective.
-  void verify();
 
  private:
   struct State;

@@ -21,7 +21,9 @@ class CrossEntropyLoss {
   /// Adds a micro-batch to the sum.
   void add(std::span<const float> weights, std::span<const float> log_probability);
   /// The loss of all ranks of the communicator. Collective.
-  [[nodiscard]] double value(comm::Communicator& communicator);
+  [[nodiscard]] double value(comm::Communicator& communicator) const;
+  /// The sum before the division, of all ranks. Collective.
+  [[nodiscard]] double total(comm::Communicator& communicator) const;
 
  private:
   std::int64_t counted_;

@@ -7,8 +7,8 @@
 namespace trireme::pipeline {
 
 enum class ActionKind : std::uint8_t {
-  forward,   ///< of a micro-batch through this rank's layers
-  backward   ///< head and loss, input and weight gradients
+  forward,  ///< of a micro-batch through this rank's layers
+  backward  ///< head and loss, input and weight gradients
 };
 
 struct Action {
@@ -19,8 +19,8 @@ struct Action {
 
 using ActionList = std::vector<Action>;
 
-/// One forward, one backward, of a single stage: each micro-batch goes back as soon as it arrived, so that the activations
-/// of one are alive at a time, and gradients are added in the order of the micro-batches.
+/// One forward, one backward, of a single stage: each micro-batch goes back as soon as it arrived, so that the
+/// activations of one are alive at a time, and gradients are added in the order of the micro-batches.
 [[nodiscard]] ActionList one_forward_one_backward(std::int64_t micro_batches);
 
 }  // namespace trireme::pipeline

@@ -1,0 +1,86 @@
+#include "train/stop.hpp"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <ctime>
+#include <fstream>
+#include <string>
+
+#include <unistd.h>
+
+namespace trireme::train {
+
+namespace {
+
+constexpr std::array signals{SIGUSR1, SIGUSR2, SIGTERM, SIGINT};
+volatile std::sig_atomic_t first_signal = 0;
+std::array<struct sigaction, signals.size()> old_actions;
+
+void note_signal(int number) {
+  if (first_signal == 0) first_signal = number;
+}
+
+/// Seconds since this process was started, from the kernel's clock of process starts.
+double process_age_s() {
+  std::ifstream file("/proc/self/stat");
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  const std::size_t end_of_name = text.rfind(')');
+  if (end_of_name == std::string::npos) return 0;
+  std::size_t position = end_of_name + 1;
+  // The start time is field 22; the name that just ended is field 2.
+  for (int field = 3; field <= 22; ++field) position = text.find_first_not_of(' ', text.find(' ', position));
+  const double started_s = std::stod(text.substr(position)) / static_cast<double>(sysconf(_SC_CLK_TCK));
+  timespec now{};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return std::max(0.0, static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec) - started_s);
+}
+
+}  // namespace
+
+SignalFlag::SignalFlag() {
+  first_signal = 0;
+  struct sigaction action {};
+  action.sa_handler = note_signal;
+  action.sa_flags = SA_RESTART;
+  for (std::size_t i = 0; i < signals.size(); ++i) sigaction(signals[i], &action, &old_actions[i]);
+}
+
+SignalFlag::~SignalFlag() {
+  for (std::size_t i = 0; i < signals.size(); ++i) sigaction(signals[i], &old_actions[i], nullptr);
+}
+
+int SignalFlag::received() {
+  return first_signal;
+}
+
+Walltime::Walltime(const config::WalltimeOptions& options) : options_(options), started_s_(process_age_s()) {}
+
+void Walltime::step_took(double seconds) {
+  longest_step_s_ = std::max(longest_step_s_, seconds);
+}
+void Walltime::save_took(double seconds) {
+  longest_save_s_ = std::max(longest_save_s_, seconds);
+}
+
+bool Walltime::due() const {
+  if (options_.limit_minutes <= 0) return false;
+  const double needed_s = longest_step_s_ + longest_save_s_ + options_.margin_seconds;
+  return started_s_ + timer_.seconds() + needed_s >= 60 * options_.limit_minutes;
+}
+
+std::string describe(StopReason reason) {
+  switch (reason) {
+    case StopReason::none:
+      return "nothing";
+    case StopReason::stop_file:
+      return "the stop file";
+    case StopReason::walltime:
+      return "the walltime";
+    case StopReason::signal:
+      return "a signal";
+  }
+  return "";
+}
+
+}  // namespace trireme::train

@@ -1,0 +1,344 @@
+#include "trireme/train/train.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+#include <optional>
+
+#include <fmt/core.h>
+
+#include "trireme/base/build.hpp"
+#include "trireme/base/log.hpp"
+#include "trireme/base/units.hpp"
+#include "trireme/model/counts.hpp"
+
+#include "train/metrics.hpp"
+#include "train/progress.hpp"
+#include "train/report.hpp"
+#include "train/run_folder.hpp"
+#include "train/stop.hpp"
+#include "train/trainer.hpp"
+
+namespace trireme::train {
+
+using comm::Axis;
+
+namespace {
+
+/// Rank 0 reads the deck, every rank gets the same resolved text.
+config::Deck read_shared_deck(comm::Communicator& world, const std::string& path,
+                              const std::vector<std::string>& overrides) {
+  std::string text;
+  comm::on_root(world, [&] { text = config::to_toml(config::read_deck(path, overrides)); });
+  world.broadcast_text(text, 0);
+  return config::parse_deck(text, path, {});
+}
+
+data::Dataset open_shared_dataset(comm::Communicator& world, const std::vector<std::string>& paths,
+                                  std::int64_t context) {
+  data::Dataset dataset;
+  comm::on_all(world, [&] { dataset = data::open_dataset(paths, context); });
+  return dataset;
+}
+
+/// model.vocab above the data's is legal, below is not; 0 takes the data's.
+void settle_vocab(config::Deck& deck, const data::Dataset& dataset) {
+  if (deck.model.vocab == 0) deck.model.vocab = dataset.vocab();
+  if (deck.model.vocab < dataset.vocab()) {
+    throw InputError(
+        fmt::format("`model.vocab` = `{}` is below the vocabulary of `{}`, which is {} (ids would have no row) "
+                    "set it to at least that",
+                    deck.model.vocab, deck.data.train.front(), dataset.vocab()));
+  }
+}
+
+device::Isa choose_isa(comm::Communicator& world, const std::string& wanted) {
+  const device::Isa mine = device::detect_isa();
+  const auto lowest = static_cast<device::Isa>(-static_cast<int>(world.all_reduce_max(-static_cast<double>(mine))));
+  if (wanted == "auto") return lowest;
+  for (const device::Isa isa : {device::Isa::generic, device::Isa::avx2, device::Isa::avx512}) {
+    if (device::name_of(isa) != wanted) continue;
+    if (isa > lowest) {
+      throw InputError(
+          fmt::format("`numerics.isa` = `{}` is more than a processor of this run has ({}) lower it or use `auto`",
+                      wanted, device::name_of(lowest)));
+    }
+    return isa;
+  }
+  throw InputError(fmt::format("`numerics.isa` = `{}` is unknown (generic, avx2, avx512, auto) choose one", wanted));
+}
+
+/// A run from its start to its end.
+class Run {
+ public:
+  Run(comm::Communicator& world, config::Deck deck, data::Dataset training, data::Dataset validation);
+  ExitCode go();
+
+ private:
+  void resume_or_start();
+  void write_start();
+  void save(std::int64_t step);
+  [[nodiscard]] bool save_due(std::int64_t step) const;
+  [[nodiscard]] bool evaluation_due(std::int64_t step) const;
+  void record(std::int64_t step, const StepResult& result, double seconds);
+  [[nodiscard]] StopReason agree_to_stop();
+  [[nodiscard]] checkpoint::Metadata metadata(std::int64_t step) const;
+  void write_end(std::int64_t step, StopReason reason) const;
+  void stop_for_nonfinite(std::int64_t step, const StepResult& result) const;
+
+  comm::Communicator& world_;
+  config::Deck deck_;
+  data::Dataset training_data_;
+  data::Dataset validation_data_;
+  comm::ProcessGrid grid_;
+  device::Device device_;
+  RunFolder folder_;
+  SignalFlag signals_;
+  Walltime walltime_;
+  device::Arena arena_;
+  std::optional<Trainer> trainer_;
+  std::optional<data::Loader> loader_;
+  std::optional<data::ValidationSet> validation_;
+  std::unique_ptr<MetricsFile> metrics_;
+  std::optional<Progress> progress_;
+  Timer since_save_;
+  Timer since_start_;
+  std::int64_t first_step_ = 0;
+  std::int64_t saved_step_ = -1;
+  std::int64_t tokens_ = 0;
+  std::optional<double> validation_loss_;
+  double job_gemm_rate_ = 0;
+  double job_memory_bytes_ = 0;
+  bool save_asked_ = false;
+};
+
+device::DeviceOptions device_options(const comm::ProcessGrid& grid, const config::Deck& deck) {
+  return {.num_threads = device::default_num_threads(grid.ranks_on_this_host()),
+          .isa = choose_isa(grid.world(), deck.numerics.isa)};
+}
+
+Run::Run(comm::Communicator& world, config::Deck deck, data::Dataset training, data::Dataset validation)
+    : world_(world),
+      deck_(std::move(deck)),
+      training_data_(std::move(training)),
+      validation_data_(std::move(validation)),
+      grid_(world, comm::fit_grid(deck_.grid, world.size())),
+      device_(device_options(grid_, deck_)),
+      folder_(world, deck_),
+      walltime_(deck_.walltime) {
+  const int data_rank = grid_.coordinate(Axis::data);
+  const int data_size = grid_.size(Axis::data);
+  static_cast<void>(lay_out_step(deck_, data_size));
+
+  device::Arena plan;
+  static_cast<void>(Trainer(device_, grid_, deck_, plan));
+  write_start();
+  log::info("{}", describe_memory(world_, plan));
+  comm::on_all(world_, [&] { arena_ = device::Arena(plan.used_bytes()); });
+  trainer_.emplace(device_, grid_, deck_, arena_);
+  log::info("{}", trainer_->describe_groups());
+
+  loader_.emplace(training_data_, data::LoaderOptions{.context = deck_.model.context,
+                                                      .global_batch = deck_.batch.global,
+                                                      .micro_batch = deck_.batch.micro,
+                                                      .part = data_rank,
+                                                      .num_parts = data_size,
+                                                      .seed = deck_.run.seed,
+                                                      .shuffle_block = deck_.data.shuffle_block,
+                                                      .weights = deck_.data.weights});
+  if (!validation_data_.files.empty()) {
+    validation_.emplace(validation_data_, deck_.model.context, deck_.batch.micro, data_rank, data_size,
+                        deck_.evaluation.sequences);
+  }
+  resume_or_start();
+  write_grid_table(grid_, deck_, folder_.paths().grid(), trainer_->owned_elements());
+  comm::on_root(world_, [&] {
+    io::write_text_atomically(folder_.paths().deck(), config::to_toml(deck_));
+    metrics_ = std::make_unique<MetricsFile>(folder_.paths().metrics(), first_step_);
+  });
+  std::array rate{measure_gemm_rate(trainer_->gemm())};
+  rate[0] = -world_.all_reduce_max(-rate[0]);
+  job_gemm_rate_ = rate[0] * world_.size();
+  log::info("GEMM rate: {:.0f} GFLOP/s on the slowest rank; `mfu` counts {}", rate[0] * 1e-9, model::flop_formula);
+}
+
+void Run::write_start() {
+  log::info("Trireme {}; {}", build_description(), device_.description());
+  log::info("{}", grid_.description());
+  log::info("{}", describe_model(deck_.model));
+  const int busy = grid_.ranks_on_this_host() * device_.num_threads();
+  if (busy > device::available_cores() * std::max(1, grid_.ranks_on_this_host()) ||
+      device_.num_threads() > device::available_cores()) {
+    log::warning("{} threads a rank on {} cores (`OMP_NUM_THREADS`) use at most one thread a core",
+                 device_.num_threads(), device::available_cores());
+  }
+}
+
+void Run::resume_or_start() {
+  const std::vector<std::string> candidates = resume_candidates(world_, deck_, folder_.paths());
+  if (candidates.empty()) {
+    log::info("a fresh start: `{}` holds no checkpoint", folder_.paths().checkpoints());
+    trainer_->start_fresh();
+    return;
+  }
+  const checkpoint::Metadata stored =
+      resume(world_, deck_, candidates, [&](checkpoint::Reader& reader) { trainer_->load(reader); });
+  first_step_ = saved_step_ = stored.step;
+  tokens_ = stored.tokens;
+  log::info("going on from step {}", stored.step);
+  const std::string isa(device::name_of(device_.isa()));
+  if (stored.isa != isa) {
+    log::warning("the instruction set is {} and was {} (sums may round otherwise than before)", isa, stored.isa);
+  }
+}
+
+ExitCode Run::go() {
+  progress_.emplace(first_step_, deck_.run.steps);
+  StopReason reason = StopReason::none;
+  std::int64_t step = first_step_;
+  for (; step < deck_.run.steps;) {
+    reason = agree_to_stop();
+    if (reason != StopReason::none) break;
+    const Timer timer;
+    const StepResult result = trainer_->step(step, loader_->load(step));
+    ++step;
+    if (result.skipped && deck_.numerics.on_nonfinite == "stop") stop_for_nonfinite(step, result);
+    tokens_ += result.counted;
+    const double seconds = timer.seconds();
+    walltime_.step_took(seconds);
+    validation_loss_.reset();
+    if (evaluation_due(step)) validation_loss_ = trainer_->evaluate(*validation_).loss;
+    record(step, result, seconds);
+    if (save_due(step)) save(step);
+  }
+  if (saved_step_ != step) save(step);
+  progress_->pause();
+  write_end(step, reason);
+  return reason == StopReason::none ? ExitCode::finished : ExitCode::stopped_early;
+}
+
+void Run::stop_for_nonfinite(std::int64_t step, const StepResult& result) const {
+  throw NumericalError(
+      fmt::format("step {}: loss {}, gradient norm {} (not finite; `numerics.on_nonfinite` is `stop`; the weights were "
+                  "not updated) look "
+                  "at the learning rate and the data of this step, or set `skip`",
+                  step, result.loss, result.gradient_norm));
+}
+
+StopReason Run::agree_to_stop() {
+  StopReason mine = StopReason::none;
+  bool save_file = false;
+  if (world_.rank() == 0) {
+    if (io::exists(folder_.paths().stop_file())) mine = StopReason::stop_file;
+    if (walltime_.due()) mine = StopReason::walltime;
+    save_file = io::exists(folder_.paths().save_file());
+  }
+  if (SignalFlag::received() != 0) mine = StopReason::signal;
+  std::array values{static_cast<double>(mine), save_file ? 1.0 : 0.0, static_cast<double>(peak_memory_bytes())};
+  world_.all_reduce_max(values);
+  save_asked_ = values[1] > 0;
+  job_memory_bytes_ = values[2];
+  return static_cast<StopReason>(static_cast<int>(values[0]));
+}
+
+bool Run::evaluation_due(std::int64_t step) const {
+  return validation_ && deck_.evaluation.every_steps > 0 &&
+         (step % deck_.evaluation.every_steps == 0 || step == deck_.run.steps);
+}
+
+bool Run::save_due(std::int64_t step) const {
+  const checkpoint::CheckpointOptions& options = deck_.checkpoint;
+  if (save_asked_ || step == deck_.run.steps) return true;
+  if (options.every_steps > 0 && step % options.every_steps == 0) return true;
+  const double minutes = world_.rank() == 0 ? since_save_.seconds() / 60 : 0;
+  return options.every_minutes > 0 && world_.any(minutes >= options.every_minutes);
+}
+
+checkpoint::Metadata Run::metadata(std::int64_t step) const {
+  const data::TokenFileInfo& data = training_data_.files.front()->info();
+  return {.step = step,
+          .samples = step * deck_.batch.global,
+          .tokens = tokens_,
+          .skipped = trainer_->skipped(),
+          .deck = config::to_toml(deck_),
+          .tokenizer_kind = data.tokenizer_kind,
+          .tokenizer_model = data.tokenizer_model,
+          .build = build_description(),
+          .isa = std::string(device::name_of(device_.isa())),
+          .grid = grid_.shape().text()};
+}
+
+void Run::save(std::int64_t step) {
+  const Timer timer;
+  const std::string& folder = folder_.paths().checkpoints();
+  const std::vector<checkpoint::Piece> pieces = trainer_->pieces();
+  const bool last = step == deck_.run.steps || save_asked_;
+  try {
+    const std::uint64_t bytes =
+        checkpoint::save(world_, folder, metadata(step), pieces, deck_.checkpoint, [&] { folder_.check_lock(); });
+    saved_step_ = step;
+    comm::on_root(world_, [&] {
+      checkpoint::rotate(folder, deck_.checkpoint, step);
+      if (save_asked_) io::remove_file(folder_.paths().save_file());
+    });
+    walltime_.save_took(timer.seconds());
+    progress_->pause();
+    log::info("saved step {}: {} in {}", step, format_bytes(bytes), format_seconds(timer.seconds()));
+  } catch (const SystemError& error) {
+    // The disk may have room again at the next save; only a save that had to be is worth ending the run for.
+    if (last) throw;
+    progress_->pause();
+    log::warning("step {} was not saved ({}); training goes on", step, error.what());
+  }
+  since_save_.restart();
+}
+
+void Run::record(std::int64_t step, const StepResult& result, double seconds) {
+  if (world_.rank() != 0) return;
+  const double tokens = static_cast<double>(deck_.batch.global * deck_.model.context);
+  StepMetrics metrics{.step = step,
+                      .loss = result.loss,
+                      .grad_norm = result.gradient_norm,
+                      .learning_rate = result.learning_rate,
+                      .skipped = trainer_->skipped(),
+                      .tokens = tokens_,
+                      .step_time_s = seconds,
+                      .tokens_per_s = tokens / seconds,
+                      .mfu = tokens / seconds * model::flop_per_token(deck_.model) / job_gemm_rate_,
+                      .memory_bytes = static_cast<std::int64_t>(job_memory_bytes_),
+                      .validation_loss = validation_loss_};
+  if (deck_.metrics.rows) metrics.rows = loader_->global_samples(step - 1);
+  if (step % deck_.metrics.every_steps == 0 || step == deck_.run.steps) metrics_->write(metrics);
+  progress_->show(metrics);
+}
+
+void Run::write_end(std::int64_t step, StopReason reason) const {
+  const double seconds = since_start_.seconds();
+  if (reason != StopReason::none) {
+    log::info("stopped by {} at step {} of {}, saved; run again to go on", describe(reason), step, deck_.run.steps);
+  }
+  const double tokens = static_cast<double>((step - first_step_) * deck_.batch.global * deck_.model.context);
+  log::info("{} steps in {} ({} tokens/s with everything); planned memory {} a rank, peak of the largest process {}",
+            step - first_step_, format_seconds(seconds), format_count(static_cast<std::uint64_t>(tokens / seconds)),
+            format_bytes(arena_.used_bytes()), format_bytes(static_cast<std::uint64_t>(job_memory_bytes_)));
+  if (validation_loss_) log::info("validation loss {:.4f} nats a token", *validation_loss_);
+  log::info("checkpoint: {}", checkpoint::step_folder(folder_.paths().checkpoints(), saved_step_));
+}
+
+}  // namespace
+
+ExitCode train(comm::Communicator& world, const std::string& deck_path, const std::vector<std::string>& overrides) {
+  config::Deck deck = read_shared_deck(world, deck_path, overrides);
+  static_cast<void>(comm::fit_grid(deck.grid, world.size()));
+  data::Dataset training = open_shared_dataset(world, deck.data.train, deck.model.context);
+  data::Dataset validation;
+  if (!deck.data.validation.empty()) {
+    validation = open_shared_dataset(world, deck.data.validation, deck.model.context);
+  }
+  settle_vocab(deck, training);
+  if (!validation.files.empty()) settle_vocab(deck, validation);
+  return Run(world, std::move(deck), std::move(training), std::move(validation)).go();
+}
+
+}  // namespace trireme::train
