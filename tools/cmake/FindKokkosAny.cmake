@@ -1,8 +1,9 @@
 # Finds Kokkos 3.4 or newer and makes the target trireme_kokkos.
 #
 # A Kokkos of its own (Kokkos_ROOT) brings the target Kokkos::kokkos. Debian packages the one inside Trilinos, whose
-# configuration file names a wrong include folder and no target of that name; there the parts are found one by one.
-find_package(Kokkos 3.4 CONFIG QUIET PATHS ENV Kokkos_ROOT NO_CMAKE_SYSTEM_PATH)
+# configuration file names a wrong include folder; so the folders of the system are not asked for a configuration, and
+# the parts are found one by one.
+find_package(Kokkos 3.4 CONFIG QUIET NO_SYSTEM_ENVIRONMENT_PATH NO_CMAKE_SYSTEM_PATH)
 add_library(trireme_kokkos INTERFACE)
 if(TARGET Kokkos::kokkos)
   target_link_libraries(trireme_kokkos INTERFACE Kokkos::kokkos)
