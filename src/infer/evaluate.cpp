@@ -1,0 +1,35 @@
+#include "trireme/pipeline/evaluate.hpp"
+
+#include <cmath>
+
+#include <fmt/core.h>
+
+#include "trireme/base/error.hpp"
+#include "trireme/base/log.hpp"
+#include "trireme/data/loader.hpp"
+#include "trireme/infer/infer.hpp"
+
+#include "infer/loaded_model.hpp"
+
+namespace trireme::infer {
+
+void evaluate(comm::Communicator& world, const device::Device& device, const std::string& checkpoint,
+              const std::vector<std::string>& paths) {
+  constexpr std::int64_t micro_batch = 4;
+  LoadedModel model(world, device, checkpoint,
+                    [](model::Stage& stage, device::Arena& arena) { stage.allocate_evaluation(arena, micro_batch); });
+  const model::ModelOptions& options = model.stage().options();
+  data::Dataset dataset;
+  comm::on_all(world, [&] { dataset = data::open_dataset(paths, options.context); });
+  if (dataset.vocab() > options.vocab) {
+    throw InputError(
+        fmt::format("`{}` has a vocabulary of {} (the checkpoint's model has {}) use data of the same tokenizer",
+                    paths.front(), dataset.vocab(), options.vocab));
+  }
+  const data::ValidationSet validation(dataset, options.context, micro_batch, world.rank(), world.size(), 0);
+  const pipeline::Evaluation result = pipeline::evaluate(model.stage(), validation, world);
+  log::info("checkpoint {}\ntokens     {}\nloss       {:.6f} nats per token\nperplexity {:.4f}", model.path(),
+            result.counted, result.loss, std::exp(result.loss));
+}
+
+}  // namespace trireme::infer
