@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 namespace trireme::tensor {
 
 Shape::Shape(std::initializer_list<std::int64_t> extents) : num_dims_(static_cast<int>(extents.size())) {
@@ -29,7 +26,9 @@ std::int64_t Shape::rows() const noexcept {
 }
 
 std::string Shape::text() const {
-  return fmt::format("[{}]", fmt::join(extents_.begin(), extents_.begin() + num_dims_, ", "));
+  std::string list;
+  for (int dim = 0; dim < num_dims_; ++dim) list += (dim == 0 ? "" : ", ") + std::to_string((*this)[dim]);
+  return "[" + list + "]";
 }
 
 Tensor Tensor::rows(std::int64_t begin, std::int64_t count) const {

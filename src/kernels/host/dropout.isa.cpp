@@ -1,0 +1,52 @@
+#include "kernels/host/dropout.isa.hpp"
+
+#include "kernels/host/columns.hpp"
+
+namespace trireme::kernels::host::TRIREME_ISA {
+
+namespace {
+
+constexpr std::int64_t group = 4 * num_lanes;  // elements of one call of philox_words()
+
+// Dropped lanes are zero even where the branch is infinite.
+TRIREME_INLINE F32x16 survivors(const DropoutStream& stream, U32x16 words, F32x16 x) {
+  const U32x16 flip = broadcast(0x80000000U);  // unsigned comparison by a signed one
+  return select(less_signed(words ^ flip, broadcast(stream.threshold) ^ flip), zero(), x * broadcast(stream.scale));
+}
+
+template <bool with_residual, class T>
+void add_survivors(const DropoutStream& stream, std::int64_t first, std::int64_t count, const T* residual,
+                   const T* branch, T* out) {
+  for (std::int64_t begin = 0; begin < count; begin += group) {
+    const PhiloxWords random = philox_words(stream, static_cast<std::uint32_t>((first + begin) / 4));
+    const std::int64_t width = count - begin < group ? count - begin : group;
+    for_columns(width, [&](auto lanes, std::int64_t column) {
+      const std::int64_t i = begin + column;
+      const F32x16 kept = survivors(stream, random.words[column / num_lanes], lanes.load(branch + i));
+      lanes.store(out + i, with_residual ? lanes.load(residual + i) + kept : kept);
+    });
+  }
+}
+
+}  // namespace
+
+template <class T>
+void residual_add(const DropoutStream* stream, std::int64_t first, std::int64_t count, const T* residual,
+                  const T* branch, T* out) {
+  if (stream == nullptr) {
+    for_columns(count, [&](auto lanes, std::int64_t i) {
+      const F32x16 added = lanes.load(branch + i);
+      lanes.store(out + i, residual != nullptr ? lanes.load(residual + i) + added : added);
+    });
+  } else if (residual != nullptr) {
+    add_survivors<true>(*stream, first, count, residual, branch, out);
+  } else {
+    add_survivors<false>(*stream, first, count, residual, branch, out);
+  }
+}
+
+template void residual_add(const DropoutStream*, std::int64_t, std::int64_t, const float*, const float*, float*);
+template void residual_add(const DropoutStream*, std::int64_t, std::int64_t, const Bf16*, const Bf16*, Bf16*);
+template void residual_add(const DropoutStream*, std::int64_t, std::int64_t, const Fp16*, const Fp16*, Fp16*);
+
+}  // namespace trireme::kernels::host::TRIREME_ISA
