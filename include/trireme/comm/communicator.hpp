@@ -56,8 +56,8 @@ class Communicator {
 /// The communicator of one rank: no library behind it, works without MPI_Init.
 [[nodiscard]] std::unique_ptr<Communicator> make_self_communicator();
 
-/// Runs `work` on rank 0 only; an Error it throws is thrown again on every rank, with the same code and text, so that all
-/// ranks return the same way. Collective.
+/// Runs `work` on rank 0 only; an Error it throws is thrown again on every rank, with the same code and text, so that
+/// all ranks return the same way. Collective.
 void on_root(Communicator& communicator, const std::function<void()>& work);
 
 /// Runs `work` on every rank; if it throws an Error on some, all ranks throw that of the lowest such rank. Collective.

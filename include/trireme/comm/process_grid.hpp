@@ -1,6 +1,7 @@
 // The ranks of a run on their grid data x tensor x pipeline.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,8 +11,8 @@
 
 namespace trireme::comm {
 
-/// Places the world's ranks on the grid (tensor fastest, then data, pipeline slowest) and makes one communicator per axis.
-/// Collective over world.
+/// Places the world's ranks on the grid (tensor fastest, then data, pipeline slowest) and makes one communicator per
+/// axis. Collective over world.
 class ProcessGrid {
  public:
   ProcessGrid(Communicator& world, const GridShape& shape);
@@ -26,15 +27,20 @@ class ProcessGrid {
   [[nodiscard]] int ranks_on_this_host() const noexcept { return ranks_on_this_host_; }
   [[nodiscard]] const std::vector<std::string>& hosts() const noexcept { return hosts_; }  ///< by world rank
 
-  /// Lines for the start of a run: grid, hosts, ranks per host; a warning line when a tensor group leaves its host.
+  /// Lines for the start of a run, the same on every rank: grid; hosts and ranks per host; a warning when a tensor
+  /// group leaves its host.
   [[nodiscard]] std::string description() const;
 
  private:
+  [[nodiscard]] std::string hosts_line() const;
+  [[nodiscard]] int num_torn_tensor_groups() const;
+
   Communicator& world_;
   GridShape shape_;
   GridShape coordinates_;
   std::vector<std::unique_ptr<Communicator>> axes_;
   std::vector<std::string> hosts_;
+  std::vector<std::int32_t> host_leaders_;  // by world rank: the lowest rank on its host
   int num_hosts_ = 1;
   int ranks_on_this_host_ = 1;
 };

@@ -1,5 +1,6 @@
 // Collectives over float arrays whose additions run in a fixed balanced binary tree over the ranks:
-// ((0+1)+(2+3))+((4+5)+(6+7)); never in arrival order. For other counts the left subtree holds the largest power of two.
+// ((0+1)+(2+3))+((4+5)+(6+7)); never in arrival order. For other counts the left subtree holds the largest power of
+// two.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,8 @@ namespace trireme::comm {
 
 /// Contiguous pieces of an array, one per rank: piece p is [begins[p], begins[p + 1]).
 using Cuts = std::vector<std::int64_t>;
+
+class ReduceScatterSteps;
 
 /// Which piece a rank owns after a reduce-scatter: its number with the bits reversed when the count is a power of two
 /// (recursive halving, nearest partner first), else its number.
@@ -32,20 +35,19 @@ class TreeReduceScatter {
   /// Elements of scratch that start() needs.
   [[nodiscard]] std::int64_t scratch_elements() const;
 
-  /// Begins to sum `data` (cuts.back() floats, host) over the ranks; afterwards this rank's piece of it holds the sum and
-  /// the rest is undefined. data and scratch stay untouched by others until done.
+  /// Begins to sum `data` (cuts.back() floats, host) over the ranks; afterwards this rank's piece of it holds the sum
+  /// and the rest is undefined. data and scratch stay untouched by others until done.
   void start(float* data, float* scratch);
   /// Moves on without blocking; true when done. True if not started.
   bool poll();
   void finish();
 
  private:
-  class Steps;
-  std::unique_ptr<Steps> steps_;
+  std::unique_ptr<ReduceScatterSteps> steps_;
 };
 
-/// Fills every rank's `data` with all pieces, each from its owner. Blocking; copies only, any order gives the same bits.
-/// For objects in flight together see TreeReduceScatter: the same start/poll/finish.
+/// Fills every rank's `data` with all pieces, each from its owner. Blocking; copies only, any order gives the same
+/// bits. For objects in flight together see TreeReduceScatter: the same start/poll/finish.
 class PieceAllGather {
  public:
   PieceAllGather(Communicator& communicator, Cuts cuts, int tag);

@@ -1,0 +1,99 @@
+#include "trireme/comm/process_grid.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <utility>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "trireme/base/error.hpp"
+#include "trireme/base/text.hpp"
+
+namespace trireme::comm {
+namespace {
+
+std::string host_name() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) return "unknown";
+  return name.data();
+}
+
+/// The colour of a rank in the split that makes the groups along `axis`: its place with the axis taken out.
+int group_of(const GridShape& shape, GridShape coordinates, Axis axis) {
+  coordinates[axis] = 0;
+  return shape.rank_of(coordinates);
+}
+
+}  // namespace
+
+ProcessGrid::ProcessGrid(Communicator& world, const GridShape& shape)
+    : world_(world), shape_(shape), coordinates_(shape.coordinates_of(world.rank())) {
+  TRIREME_EXPECT(shape.size() == world.size());
+  for (Axis axis : {Axis::tensor, Axis::data, Axis::pipeline}) {
+    axes_.push_back(world.split(group_of(shape, coordinates_, axis), coordinates_[axis]));
+  }
+  hosts_ = world.all_gather_text(host_name());
+
+  // Hosts are told apart by shared memory, not by name: containers and images often share one name.
+  const std::unique_ptr<Communicator> host = world.split_by_host();
+  ranks_on_this_host_ = host->size();
+  std::int32_t leader = world.rank();
+  host->broadcast(&leader, sizeof(leader), 0);
+  host_leaders_.resize(hosts_.size());
+  world.all_gather(&leader, sizeof(leader), host_leaders_.data());
+  num_hosts_ = static_cast<int>(world.all_reduce_sum(static_cast<std::int64_t>(host->rank() == 0)));
+}
+
+Communicator& ProcessGrid::along(Axis axis) const {
+  return *axes_[static_cast<std::size_t>(axis)];
+}
+
+std::string ProcessGrid::description() const {
+  std::string text = fmt::format("grid {} (data x tensor x pipeline), {} rank{}\n{}", shape_.text(), shape_.size(),
+                                 shape_.size() == 1 ? "" : "s", hosts_line());
+  const int num_groups = shape_.size() / shape_[Axis::tensor];
+  const int torn = num_torn_tensor_groups();
+  if (torn > 0) {
+    text += fmt::format(
+        "\nwarning: {} of {} tensor groups leave their host (their exchange is the heaviest, and the network is slower "
+        "than shared memory) make `grid.tensor` a divisor of the ranks per host",
+        torn, num_groups);
+  }
+  return text;
+}
+
+std::string ProcessGrid::hosts_line() const {
+  std::vector<std::pair<int, int>> hosts;  // ranks, leader; in the order of leaders
+  for (std::size_t rank = 0; rank < hosts_.size(); ++rank) {
+    if (host_leaders_[rank] != static_cast<std::int32_t>(rank)) continue;
+    const auto ranks = std::count(host_leaders_.begin(), host_leaders_.end(), host_leaders_[rank]);
+    hosts.emplace_back(static_cast<int>(ranks), static_cast<int>(rank));
+  }
+  const auto name = [&](const std::pair<int, int>& host) { return hosts_[static_cast<std::size_t>(host.second)]; };
+  constexpr std::size_t shown = 4;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < std::min(shown, hosts.size()); ++i) names.push_back(name(hosts[i]));
+  if (hosts.size() > shown) names.push_back("... " + name(hosts.back()));
+
+  const auto [fewest, most] = std::minmax_element(hosts.begin(), hosts.end());
+  std::string counts = fmt::format("{} rank{} each", most->first, most->first == 1 ? "" : "s");
+  if (fewest->first != most->first) {
+    counts = fmt::format("{} (`{}`) to {} (`{}`) ranks each", fewest->first, name(*fewest), most->first, name(*most));
+  }
+  return fmt::format("{} host{} with {}: {}", num_hosts_, num_hosts_ == 1 ? "" : "s", counts, join(names));
+}
+
+int ProcessGrid::num_torn_tensor_groups() const {
+  const auto extent = static_cast<std::size_t>(shape_[Axis::tensor]);
+  int torn = 0;
+  // Tensor is the fastest axis, so its groups are contiguous.
+  for (std::size_t first = 0; first < host_leaders_.size(); first += extent) {
+    const auto begin = host_leaders_.begin() + static_cast<std::ptrdiff_t>(first);
+    const auto end = begin + static_cast<std::ptrdiff_t>(extent);
+    if (std::any_of(begin, end, [&](std::int32_t leader) { return leader != *begin; })) ++torn;
+  }
+  return torn;
+}
+
+}  // namespace trireme::comm
