@@ -41,6 +41,8 @@ class Communicator {
   virtual std::unique_ptr<Communicator> split(int color, int key) = 0;
   /// The ranks of this communicator on this host (shared memory), ordered by rank.
   virtual std::unique_ptr<Communicator> split_by_host() = 0;
+  /// True when every rank made this call within `patience_s` seconds: how ranks that failed find out whether all did.
+  [[nodiscard]] virtual bool all_arrive(double patience_s) = 0;
   /// Ends all ranks of the job with this code.
   [[noreturn]] virtual void abort(int code) = 0;
 

@@ -1,14 +1,17 @@
 #include "comm/mpi/mpi_communicator.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "trireme/base/error.hpp"
+#include "trireme/base/timer.hpp"
 
 #include "comm/mpi/mpi_request.hpp"
 
@@ -95,6 +98,18 @@ std::unique_ptr<Communicator> MpiCommunicator::split_by_host() {
   check(MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &part), "MPI_Comm_split_type", *site_,
         [] { return "grouping the ranks by host"; });
   return std::make_unique<MpiCommunicator>(part, site_);
+}
+
+bool MpiCommunicator::all_arrive(double patience_s) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (MPI_Ibarrier(comm_, &request) != MPI_SUCCESS) return false;
+  int arrived = 0;
+  for (const Timer timer; arrived == 0 && timer.seconds() < patience_s;) {
+    if (MPI_Test(&request, &arrived, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+    if (arrived == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  // A barrier that nobody joins cannot be withdrawn; the caller ends the job.
+  return arrived != 0;
 }
 
 void MpiCommunicator::abort(int code) {

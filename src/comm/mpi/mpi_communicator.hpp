@@ -28,6 +28,7 @@ class MpiCommunicator : public Communicator {
   std::unique_ptr<Request> receive(void* data, std::size_t bytes, int source, int tag) override;
   std::unique_ptr<Communicator> split(int color, int key) override;
   std::unique_ptr<Communicator> split_by_host() override;
+  [[nodiscard]] bool all_arrive(double patience_s) override;
   [[noreturn]] void abort(int code) override;
 
  private:

@@ -1,0 +1,137 @@
+#include "command_line.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
+#include "trireme/base/build.hpp"
+#include "trireme/base/error.hpp"
+#include "trireme/base/text.hpp"
+
+namespace trireme {
+
+namespace {
+
+/// CLI11's words, with the nearest command when an unknown one was typed.
+std::string explain(const CLI::ParseError& error, const CLI::App& app, int argc, const char* const* argv) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  const std::string typed = argc > 1 ? argv[1] : "";
+  const std::string near = nearest(typed, names);
+  const bool unknown = !typed.empty() && typed[0] != '-' && std::find(names.begin(), names.end(), typed) == names.end();
+  if (unknown) {
+    return fmt::format("`{}` is no command of trireme{} choose one of {}", typed,
+                       near.empty() ? "" : fmt::format(" (`{}` is near)", near), join(names));
+  }
+  return fmt::format("{} (command line) see `trireme {}--help`", error.what(),
+                     unknown || typed.empty() ? "" : typed + " ");
+}
+
+void add_train(CLI::App& app, CommandLine& line) {
+  CLI::App* command = app.add_subcommand("train", "Train as a deck says; started under mpirun or srun, or alone");
+  command->add_option("deck", line.deck, "TOML deck; `trireme help SECTION` explains its keys")->required();
+  command->add_option("overrides", line.overrides, "section.key=value, the value as TOML");
+  command->callback([&line] { line.command = Command::train; });
+}
+
+void add_prepare(CLI::App& app, CommandLine& line) {
+  CLI::App* command = app.add_subcommand("prepare", "Turn text into a dataset of tokens; alone or under mpirun");
+  data::PrepareOptions& options = line.prepare;
+  command->add_option("output", options.output, "HDF5 file to write")->required();
+  command->add_option("files", options.inputs, "text files; .npy or Megatron .bin with `--tokenizer ids`")->required();
+  command->add_option("--tokenizer", options.tokenizer, "byte, sentencepiece or ids")->required();
+  command->add_option("--vocab", options.vocab, "sentencepiece: pieces to train; ids: size of the vocabulary");
+  command->add_option("--model", options.model, "sentencepiece: a model, or a dataset whose tokenizer to take");
+  command->add_option("--document-separator", options.document_separator, "text between documents of one file");
+  command->add_option("--mask", options.mask, ".npy of uint8, one a token: 0 leaves a token out of the loss");
+  command->add_flag("--sequence-starts", options.sequence_starts,
+                    "attention and positions start anew with each document");
+  command->add_option("--skip", options.skip_fraction, "leave out this first part of each file, 0 to 1");
+  command->add_option("--take", options.take_fraction, "take this part of each file after that, 0 to 1");
+  command->callback([&line] { line.command = Command::prepare; });
+}
+
+void add_generate(CLI::App& app, CommandLine& line) {
+  CLI::App* command = app.add_subcommand("generate", "Continue a text with a checkpoint's model");
+  infer::GenerateOptions& options = line.generate;
+  command->add_option("checkpoint", options.checkpoint, "run folder (its newest) or step folder")->required();
+  command->add_option("--prompt", options.prompt, "text to continue")->required();
+  command->add_option("--tokens", options.tokens, "tokens to draw")->check(CLI::NonNegativeNumber);
+  command->add_option("--temperature", options.temperature, "0: the likeliest token always")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--top-k", options.top_k, "draw among the k likeliest; 0: among all")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--seed", options.seed, "of the draws");
+  command->callback([&line] { line.command = Command::generate; });
+}
+
+void add_evaluate(CLI::App& app, CommandLine& line) {
+  CLI::App* command = app.add_subcommand("evaluate", "Loss of a checkpoint over datasets; alone or under mpirun");
+  command->add_option("checkpoint", line.checkpoint, "run folder (its newest) or step folder")->required();
+  command->add_option("data", line.data, "datasets made by `trireme prepare`")->required();
+  command->callback([&line] { line.command = Command::evaluate; });
+}
+
+void add_checkpoint(CLI::App& app, CommandLine& line) {
+  CLI::App* parent = app.add_subcommand("checkpoint", "List, show, verify or compare checkpoints");
+  parent->require_subcommand(1);
+  const auto add = [&](const char* name, const char* sentence, Command value) {
+    CLI::App* command = parent->add_subcommand(name, sentence);
+    command->add_option("path", line.checkpoint, "run folder (its newest) or step folder")->required();
+    command->callback([&line, value] { line.command = value; });
+    return command;
+  };
+  add("list", "Every checkpoint of a run: step, grid, size, complete, age", Command::checkpoint_list);
+  add("show", "Tensors, shapes, statistics and deck", Command::checkpoint_show);
+  add("verify", "Read everything, check every hash; exit code 2 on damage", Command::checkpoint_verify);
+  add("diff", "Compare two bit by bit; exit code 0 only if all is equal, else 1", Command::checkpoint_diff)
+      ->add_option("other", line.other_checkpoint, "the other run or step folder")
+      ->required();
+}
+
+void add_bench(CLI::App& app, CommandLine& line) {
+  CLI::App* command = app.add_subcommand("bench", "What this machine gives");
+  command->add_option("what", line.bench, "gemm or kernels")->check(CLI::IsMember({"gemm", "kernels"}));
+  command->add_flag("--json", line.json, "one JSON object instead of a table");
+  command->callback([&line] { line.command = Command::bench; });
+}
+
+void add_help(CLI::App& app, CommandLine& line) {
+  CLI::App* command = app.add_subcommand("help", "The keys of a section of the deck");
+  command->add_option("section", line.section, "run, model, data, grid, batch, ...")->required();
+  command->callback([&line] { line.command = Command::help_section; });
+}
+
+}  // namespace
+
+CommandLine parse_command_line(int argc, const char* const* argv) {
+  CommandLine line;
+  bool version = false;
+  CLI::App app("Trireme " + trireme::version() + ": trains transformer language models on supercomputers", "trireme");
+  app.add_flag("--version", version, "version, libraries, instruction set");
+  app.add_flag("--verbose", line.verbose, "more lines");
+  app.require_subcommand(0, 1);
+  app.fallthrough();
+  add_train(app, line);
+  add_prepare(app, line);
+  add_generate(app, line);
+  add_evaluate(app, line);
+  add_checkpoint(app, line);
+  add_bench(app, line);
+  add_help(app, line);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    const CLI::App* asked = &app;
+    while (!asked->get_subcommands().empty()) asked = asked->get_subcommands().front();
+    line.command = Command::nothing_more;
+    line.text = asked->help();
+    return line;
+  } catch (const CLI::ParseError& error) {
+    throw InputError(explain(error, app, argc, argv));
+  }
+  if (version) line.command = Command::version;
+  if (line.command == Command::nothing_more) line.text = app.help();
+  return line;
+}
+
+}  // namespace trireme

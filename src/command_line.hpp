@@ -1,0 +1,47 @@
+// What the user typed.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "trireme/data/prepare.hpp"
+#include "trireme/infer/infer.hpp"
+
+namespace trireme {
+
+enum class Command : unsigned char {
+  train,
+  prepare,
+  generate,
+  evaluate,
+  checkpoint_list,
+  checkpoint_show,
+  checkpoint_verify,
+  checkpoint_diff,
+  bench,
+  help_section,
+  version,
+  nothing_more
+};
+
+struct CommandLine {
+  Command command = Command::nothing_more;  ///< nothing_more: `text` was all that was asked for
+  std::string text;                         ///< of --help
+  bool verbose = false;
+
+  std::string deck;  ///< train
+  std::vector<std::string> overrides;
+  data::PrepareOptions prepare;
+  infer::GenerateOptions generate;
+  std::string checkpoint;         ///< evaluate, checkpoint ...
+  std::string other_checkpoint;   ///< diff
+  std::vector<std::string> data;  ///< evaluate
+  std::string bench = "gemm";
+  bool json = false;
+  std::string section;  ///< help
+};
+
+/// Parses the arguments. Throws InputError with the nearest command or option for what it does not know.
+[[nodiscard]] CommandLine parse_command_line(int argc, const char* const* argv);
+
+}  // namespace trireme

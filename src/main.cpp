@@ -1,0 +1,139 @@
+// Trireme: parse, bring up what the command needs, run it, down.
+#include <cstdio>
+#include <exception>
+#include <memory>
+
+#include <fmt/core.h>
+
+#include "trireme/base/build.hpp"
+#include "trireme/base/error.hpp"
+#include "trireme/base/log.hpp"
+#include "trireme/bench/bench.hpp"
+#include "trireme/checkpoint/checkpoint.hpp"
+#include "trireme/comm/mpi_runtime.hpp"
+#include "trireme/config/deck.hpp"
+#include "trireme/data/prepare.hpp"
+#include "trireme/device/device.hpp"
+#include "trireme/hdf5/file.hpp"
+#include "trireme/infer/infer.hpp"
+#include "trireme/train/train.hpp"
+
+#include "command_line.hpp"
+
+namespace {
+
+using namespace trireme;
+
+device::Device whole_machine(int ranks_on_node) {
+  return device::Device({.num_threads = device::default_num_threads(ranks_on_node), .isa = device::detect_isa()});
+}
+
+void print_version() {
+  fmt::print("trireme {}\n{}\n{}\n{}\n{}\ninstruction set {}\n", build_description(), comm::mpi_version(),
+             hdf5::library_version(), kernels_library_version(), device::kokkos_version(),
+             device::name_of(device::detect_isa()));
+}
+
+/// Commands of one process that never touch MPI: they run on login nodes.
+int run_alone(const CommandLine& line) {
+  switch (line.command) {
+    case Command::generate: {
+      const auto self = comm::make_self_communicator();
+      infer::generate(*self, whole_machine(1), line.generate);
+      return 0;
+    }
+    case Command::bench: {
+      const device::Device device = whole_machine(1);
+      return line.bench == "kernels" ? bench::run_kernels_bench(device, line.json)
+                                     : bench::run_gemm_bench(device, line.json);
+    }
+    case Command::checkpoint_list:
+      return checkpoint::print_list(line.checkpoint);
+    case Command::checkpoint_show:
+      return checkpoint::print_show(line.checkpoint);
+    case Command::checkpoint_verify:
+      return checkpoint::print_verify(line.checkpoint);
+    case Command::checkpoint_diff:
+      return checkpoint::print_diff(line.checkpoint, line.other_checkpoint);
+    case Command::help_section:
+      fmt::print("{}", config::help_of(line.section));
+      return 0;
+    case Command::version:
+      print_version();
+      return 0;
+    default:
+      fmt::print("{}", line.text);
+      return 0;
+  }
+}
+
+bool needs_ranks(Command command) {
+  return command == Command::train || command == Command::prepare || command == Command::evaluate;
+}
+
+int run_on_ranks(const CommandLine& line, comm::Communicator& world) {
+  switch (line.command) {
+    case Command::train:
+      return static_cast<int>(train::train(world, line.deck, line.overrides));
+    case Command::prepare:
+      data::prepare(world, line.prepare);
+      return 0;
+    default: {
+      const int ranks_on_node = world.split_by_host()->size();
+      infer::evaluate(world, whole_machine(ranks_on_node), line.checkpoint, line.data);
+      return 0;
+    }
+  }
+}
+
+/// The last words of a failed command. Ranks that failed alike leave together with the code; a rank that failed alone
+/// ends the job at once, since the others wait for it somewhere.
+int fail(comm::Communicator& world, ExitCode code, const char* what) {
+  constexpr double patience_s = 3;
+  const bool together = world.all_arrive(patience_s);
+  if (!together || world.rank() == 0) log::error("{}", what);
+  log::close_file();
+  if (!together) world.abort(static_cast<int>(code));
+  return static_cast<int>(code);
+}
+
+template <class Work>
+int guarded(comm::Communicator& world, const Work& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    return fail(world, error.code(), error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(world, ExitCode::system_error,
+                "out of memory (an allocation outside of the planned memory was refused)");
+  } catch (const std::exception& error) {
+    return fail(world, ExitCode::system_error, error.what());
+  }
+}
+
+int run(int argc, char** argv) {
+  const auto self = comm::make_self_communicator();
+  CommandLine line;
+  const int parsed = guarded(*self, [&] {
+    line = parse_command_line(argc, argv);
+    return 0;
+  });
+  if (parsed != 0) return parsed;
+  if (!needs_ranks(line.command)) return guarded(*self, [&] { return run_alone(line); });
+
+  std::unique_ptr<comm::MpiRuntime> mpi;
+  const int started = guarded(*self, [&] {
+    mpi = std::make_unique<comm::MpiRuntime>(argc, argv);
+    return 0;
+  });
+  if (started != 0) return started;
+  comm::Communicator& world = mpi->world();
+  log::configure(world.rank() == 0, world.rank(), line.verbose ? log::Level::debug : log::Level::info);
+  return guarded(world, [&] { return run_on_ranks(line, world); });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return run(argc, argv);
+}
