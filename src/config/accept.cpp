@@ -1,5 +1,6 @@
 #include "config/accept.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -15,29 +16,48 @@ std::string backticked(const std::vector<std::string>& words, std::string_view s
   return join(out, separator);
 }
 
+std::vector<std::string> names_in(const std::string& section) {
+  std::vector<std::string> names;
+  for (const std::string& key : all_keys()) {
+    const Option& option = *find_option(key);
+    if (section.empty() || option.section() == section) names.push_back(option.name());
+  }
+  return names;
+}
+
+/// The key that a misspelt name may stand for, first in `section`, then in all; empty when none is near.
+std::string nearest_key(const std::string& section, const std::string& name) {
+  const std::string here = nearest(name, names_in(section));
+  if (!here.empty()) return section + "." + here;
+  const std::string elsewhere = nearest(name, names_in(""));
+  return elsewhere.empty() ? "" : sections_with(elsewhere).front() + "." + elsewhere;
+}
+
+std::string key_without_section(const std::string& name) {
+  const std::vector<std::string> homes = sections_with(name);
+  if (!homes.empty()) return fmt::format("misplaced key (it stands in no section) write it under [{}]", homes.front());
+  const std::vector<std::string> sections = section_names();
+  if (std::find(sections.begin(), sections.end(), name) != sections.end()) {
+    return fmt::format("misplaced key (it is the name of a section) write [{}] and its options below", name);
+  }
+  return "unknown key (it stands in no section) write it under its [section]";
+}
+
 /// Why no option has this key, and what may be meant.
 std::string unknown_key(const Given& given) {
+  if (given.section.empty()) return key_without_section(given.name);
   const std::vector<std::string> homes = sections_with(given.name);
-  if (given.section.empty()) {
-    if (!homes.empty()) {
-      return fmt::format("misplaced key (it stands in no section) write it under [{}]", homes.front());
-    }
-    const std::string section = nearest(given.name, section_names());
-    if (section == given.name) return fmt::format("misplaced key (it is the name of a section) write [{}]", section);
-    return "unknown key (it stands in no section) write `section.key=value`, or the key under its [section]";
-  }
   if (!homes.empty()) {
     return fmt::format("misplaced key (`{}` belongs to {}) write it under [{}]", given.name, backticked(homes, " and "),
                        homes.front());
   }
-  const std::string near_section = nearest(given.section, section_names());
-  const bool section_known = near_section == given.section;
-  std::string near_key = nearest(given.key(), all_keys());
-  if (near_key.empty()) near_key = nearest(near_section + "." + given.name, all_keys());
-  const std::string why = section_known ? fmt::format("section `{}` has no such option", given.section)
-                                        : fmt::format("there is no section `{}`", given.section);
-  if (!near_key.empty()) return fmt::format("unknown key ({}) did you mean `{}`?", why, near_key);
-  return fmt::format("unknown key ({}) see `trireme help {}`", why, section_known ? given.section : "run");
+  const std::string section = nearest(given.section, section_names());
+  const std::string why = section == given.section ? fmt::format("section `{}` has no such option", section)
+                                                   : fmt::format("there is no section `{}`", given.section);
+  const std::string near = section.empty() ? "" : nearest_key(section, given.name);
+  if (!near.empty()) return fmt::format("unknown key ({}) did you mean `{}`?", why, near);
+  if (section.empty()) return fmt::format("unknown key ({}) there are {}", why, join(section_names()));
+  return fmt::format("unknown key ({}) see `trireme help {}`", why, section);
 }
 
 /// The value in the option's own type, where TOML's type can stand for it.
@@ -102,28 +122,21 @@ std::string type_advice(const Given& given, const Option& option) {
   return fmt::format("write {} as it stands in `trireme help {}`", name_of(type), given.section);
 }
 
-bool in_range(const Value& value, const Range& range) {
-  const auto all_in = [&](const auto& list) {
-    for (const auto x : list) {
-      if (!range.contains(static_cast<double>(x))) return false;
-    }
-    return true;
-  };
-  if (const auto* x = std::get_if<std::int64_t>(&value)) return range.contains(static_cast<double>(*x));
-  if (const auto* x = std::get_if<double>(&value)) return range.contains(*x);
-  if (const auto* x = std::get_if<std::vector<std::int64_t>>(&value)) return all_in(*x);
-  if (const auto* x = std::get_if<std::vector<double>>(&value)) return all_in(*x);
-  return true;
+/// The numbers of a value; none for words and booleans.
+std::vector<double> numbers_of(const Value& value) {
+  if (const auto* x = std::get_if<std::int64_t>(&value)) return {static_cast<double>(*x)};
+  if (const auto* x = std::get_if<double>(&value)) return {*x};
+  if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value)) return {list->begin(), list->end()};
+  if (const auto* list = std::get_if<std::vector<double>>(&value)) return *list;
+  return {};
 }
 
-bool is_finite(const Value& value) {
-  if (const auto* x = std::get_if<double>(&value)) return std::isfinite(*x);
-  if (const auto* list = std::get_if<std::vector<double>>(&value)) {
-    for (const double x : *list) {
-      if (!std::isfinite(x)) return false;
-    }
+std::string number_fault(const Value& value, const Range& range) {
+  for (const double x : numbers_of(value)) {
+    if (!std::isfinite(x)) return "not finite (NaN and infinity are no settings) give a number";
+    if (!range.contains(x)) return fmt::format("out of range (must be {})", range.bound_broken_by(x));
   }
-  return true;
+  return {};
 }
 
 bool has_empty_text(const Value& value, bool required) {
@@ -136,21 +149,21 @@ bool has_empty_text(const Value& value, bool required) {
   return required && list->empty();
 }
 
+std::string choice_fault(const Value& value, const Option& option) {
+  const std::vector<std::string>& choices = option.place.choices;
+  const auto* word = std::get_if<std::string>(&value);
+  if (word == nullptr || choices.empty() || std::find(choices.begin(), choices.end(), *word) != choices.end())
+    return {};
+  const std::string near = nearest(*word, choices);
+  return fmt::format("no such choice (must be one of {}){}", option.range_text(),
+                     near.empty() ? "" : fmt::format(" did you mean \"{}\"?", near));
+}
+
 /// What is wrong with a value of the right type; empty when nothing.
 std::string fault_of(const Value& value, const Option& option) {
   if (has_empty_text(value, option.required)) return fmt::format("empty ({}) give it", option.unit);
-  if (!is_finite(value)) return "not finite (NaN and infinity are no settings) give a number";
-  if (!in_range(value, option.range)) return fmt::format("out of range (must be {})", option.range.text());
-  const auto* word = std::get_if<std::string>(&value);
-  if (word != nullptr && !option.place.choices.empty()) {
-    bool known = false;
-    for (const std::string& choice : option.place.choices) known = known || choice == *word;
-    if (!known) {
-      const std::string near = nearest(*word, option.place.choices);
-      return fmt::format("no such choice (must be one of {}){}", option.range_text(),
-                         near.empty() ? "" : fmt::format(" did you mean \"{}\"?", near));
-    }
-  }
+  if (const std::string fault = number_fault(value, option.range); !fault.empty()) return fault;
+  if (const std::string fault = choice_fault(value, option); !fault.empty()) return fault;
   if (option.only.empty()) return {};
   std::vector<std::string> allowed;
   for (const Value& allowed_value : option.only) {
@@ -160,9 +173,21 @@ std::string fault_of(const Value& value, const Option& option) {
   return fmt::format("not available ({}) set it to {}", option.why_only, join(allowed, " or "));
 }
 
+void check_section(const Given& given, Problems& problems) {
+  const std::string near = nearest(given.section, section_names());
+  if (near == given.section) return;
+  problems.add({given.where, given.line, "[" + given.section + "]",
+                near.empty() ? fmt::format("unknown section (there are {})", join(section_names()))
+                             : fmt::format("unknown section (no option is in it) did you mean [{}]?", near)});
+}
+
 }  // namespace
 
 void accept(const Given& given, Deck& deck, Problems& problems) {
+  if (given.name.empty()) {
+    check_section(given, problems);
+    return;
+  }
   const Option* option = given.section.empty() ? nullptr : find_option(given.key());
   if (option == nullptr) {
     problems.add(given.problem(unknown_key(given)));

@@ -11,8 +11,8 @@
 namespace trireme::config {
 
 struct Given {
-  std::string section;  ///< empty: stands before any section
-  std::string name;
+  std::string section;         ///< empty: stands before any section
+  std::string name;            ///< empty: a section without options
   std::string where;           ///< `deck.toml:12` or `command line`
   int line = 0;                ///< as in Problem
   std::string text;            ///< the value as written

@@ -86,9 +86,14 @@ std::string Range::text() const {
   if (bounded_low && bounded_high) {
     return fmt::format("{} {} x {} {}", low, low_open ? "<" : "<=", high_open ? "<" : "<=", high);
   }
-  if (bounded_low) return fmt::format("{} {}", low_open ? ">" : ">=", low);
-  if (bounded_high) return fmt::format("{} {}", high_open ? "<" : "<=", high);
-  return {};
+  if (bounded_low) return bound_broken_by(low - 1);
+  return bounded_high ? bound_broken_by(high + 1) : "";
+}
+
+std::string Range::bound_broken_by(double x) const {
+  const bool too_low = low_open ? x <= low : x < low;
+  if (too_low) return fmt::format("{} {}", low_open ? ">" : ">=", low);
+  return fmt::format("{} {}", high_open ? "<" : "<=", high);
 }
 
 Range at_least(double low, double high) {

@@ -37,6 +37,8 @@ struct Range {
   [[nodiscard]] bool contains(double x) const;
   /// `>= 1`, `0 <= x < 1`; empty when unbounded.
   [[nodiscard]] std::string text() const;
+  /// The part of text() that x does not keep to.
+  [[nodiscard]] std::string bound_broken_by(double x) const;
 };
 
 [[nodiscard]] Range at_least(double low, double high = std::numeric_limits<double>::infinity());

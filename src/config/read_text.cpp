@@ -109,6 +109,14 @@ struct Reader {
     all.push_back(std::move(given));
   }
 
+  void add_empty(const toml::key& section) {
+    Given given;
+    given.section = section.str();
+    given.line = static_cast<int>(section.source().begin.line);
+    given.where = where(given.line);
+    all.push_back(std::move(given));
+  }
+
   void add_all(const toml::table& table) {
     for (const auto& [key, node] : table) {
       const toml::table* section = node.as_table();
@@ -116,6 +124,7 @@ struct Reader {
         add("", key, node);
         continue;
       }
+      if (section->empty()) add_empty(key);
       for (const auto& [inner_key, inner] : *section) add(std::string(key.str()), inner_key, inner);
     }
     std::sort(all.begin(), all.end(), [](const Given& a, const Given& b) { return a.line < b.line; });

@@ -55,15 +55,15 @@ std::string swiglu_needs_mlp_width(const Deck& deck) {
 }
 
 std::string micro_divides_global(const Deck& deck) {
-  if (deck.batch.micro == 0 || deck.batch.global % deck.batch.micro == 0) return {};
+  if (deck.batch.global % deck.batch.micro == 0) return {};
   return fmt::format("does not divide `batch.global = {}` (every micro-batch has the same size) choose a divisor",
                      deck.batch.global);
 }
 
-/// 0 when the micro-batch is left to us: it is then chosen to fit, or the rule is checked at the start of the run.
+/// 0, which everything divides, when the batch itself is wrong: that is told by its own rule.
 std::int64_t micro_batches(const Deck& deck) {
   const data::BatchOptions& b = deck.batch;
-  return b.micro == 0 || b.global % b.micro != 0 ? 0 : b.global / b.micro;
+  return b.global % b.micro != 0 ? 0 : b.global / b.micro;
 }
 
 std::string data_axis_divides_micro_batches(const Deck& deck) {

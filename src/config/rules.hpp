@@ -16,8 +16,8 @@ struct Origin {
   int line = 0;
 };
 
-/// Checks a deck before its zeros are filled. Rules that touch a doubtful option are left out. Each problem stands at
-/// the first of the rule's options that was given.
+/// Checks a deck whose batch.micro is filled and whose model's zeros are not. Rules that touch a doubtful option are
+/// left out. Each problem stands at the first of the rule's options that was given.
 void check_rules(const Deck& deck, const std::function<Origin(const std::string& key)>& origin_of, Problems& problems);
 
 }  // namespace trireme::config
