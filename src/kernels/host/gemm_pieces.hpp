@@ -1,0 +1,38 @@
+// How a product C [m, n] = A [m, k] B [k, n] is cut. The borders depend on the shape alone, never on the number of
+// threads, and so do the bits.
+#pragma once
+
+#include <cstdint>
+
+#include "trireme/kernels/gemm.hpp"
+
+namespace trireme::kernels::host {
+
+/// One dim cut in equal pieces; the last one may be smaller.
+class Cut {
+ public:
+  /// About `num_pieces` pieces whose size is a multiple of `grain`.
+  Cut(std::int64_t extent, std::int64_t num_pieces, std::int64_t grain);
+  [[nodiscard]] std::int64_t num_pieces() const noexcept { return num_pieces_; }
+  [[nodiscard]] std::int64_t begin(std::int64_t piece) const noexcept { return piece * size_; }
+  [[nodiscard]] std::int64_t size(std::int64_t piece) const noexcept;
+  [[nodiscard]] bool is_last(std::int64_t piece) const noexcept { return piece + 1 == num_pieces_; }
+
+ private:
+  std::int64_t extent_;
+  std::int64_t size_;
+  std::int64_t num_pieces_;
+};
+
+struct Pieces {
+  Cut rows;     ///< of C
+  Cut columns;  ///< of C
+  Cut depth;    ///< of k: added one after the other
+  [[nodiscard]] std::int64_t num_blocks() const noexcept { return rows.num_pieces() * columns.num_pieces(); }
+};
+
+/// The pieces of a product. `whole_depth` keeps k in one piece: a sum that is kept in half precision must not be
+/// rounded between pieces. m, n, k > 0.
+[[nodiscard]] Pieces cut_product(Product product, std::int64_t m, std::int64_t n, std::int64_t k, bool whole_depth);
+
+}  // namespace trireme::kernels::host

@@ -1,0 +1,49 @@
+#include "kernels/host/onednn.hpp"
+
+#include <fmt/format.h>
+
+#include "trireme/base/error.hpp"
+
+namespace trireme::kernels::host {
+
+namespace {
+
+bool uses_avx512(dnnl::cpu_isa isa) {
+  return (static_cast<unsigned>(isa) & static_cast<unsigned>(dnnl::cpu_isa::avx512_core)) ==
+         static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
+}
+
+}  // namespace
+
+dnnl::memory::data_type onednn_type(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f32:
+      return dnnl::memory::data_type::f32;
+    case Dtype::bf16:
+      return dnnl::memory::data_type::bf16;
+    case Dtype::f16:
+      return dnnl::memory::data_type::f16;
+    default:
+      throw InputError(
+          fmt::format("cannot multiply matrices of `{}` (oneDNN knows fp32, bf16 and fp16)", name_of(dtype)));
+  }
+}
+
+void limit_onednn(device::Isa isa) {
+  if (device::detect_isa() < device::Isa::avx512) return;
+  const bool wanted = isa == device::Isa::avx512;
+  if (!wanted) dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx2);
+  if (uses_avx512(dnnl::get_effective_cpu_isa()) != wanted) {
+    throw SystemError(
+        fmt::format("cannot give oneDNN the instruction set `{}` (it already works with another one in "
+                    "this process) use one set per process",
+                    device::name_of(isa)));
+  }
+}
+
+void throw_onednn_error(const dnnl::error& error, const std::string& doing) {
+  throw SystemError(
+      fmt::format("oneDNN failed (status {}: {}) while {}", static_cast<int>(error.status), error.what(), doing));
+}
+
+}  // namespace trireme::kernels::host
