@@ -1,8 +1,8 @@
 // exp, log, tanh and erf of sixteen lanes, without branches: a loop's tail gives the bits of its vector lanes, and
 // every instruction set the bits of the others.
 //
-// Coefficients: tools/minimax.py (Remez exchange for the function's relative error). Largest errors seen over one in two
-// hundred of all floats, in units in the last place: exp 0.99, log 0.81, tanh 1.29, erf 1.04.
+// Coefficients: tools/minimax.py (Remez exchange for the function's relative error). Largest errors seen over one in
+// two hundred of all floats, in units in the last place: exp 0.99, log 0.81, tanh 1.29, erf 1.04.
 #pragma once
 
 #include "kernels/host/simd.hpp"

@@ -15,16 +15,11 @@ struct DropoutStream {
 
 namespace TRIREME_ISA {
 
-/// Sixty-four random words: word i belongs to element 4 * first_counter + i.
+/// The four words of sixteen counters; word k of each in words[k].
 struct PhiloxWords {
   U32x16 words[4];
 };
-
-TRIREME_INLINE PhiloxWords philox_words(const DropoutStream& stream, std::uint32_t first_counter) {
-  // Lane i holds counter 4 (i % 4) + i / 4, so that transposing quads leaves the words in the order of the elements.
-  const U32x16 lane = lane_numbers();
-  const U32x16 order = shift_left<2>(lane & broadcast(3U)) + shift_right<2>(lane);
-  U32x16 c0 = broadcast(first_counter) + order;
+TRIREME_INLINE PhiloxWords philox_of(const DropoutStream& stream, U32x16 c0) {
   U32x16 c1 = broadcast(stream.counter[0]);
   U32x16 c2 = broadcast(stream.counter[1]);
   U32x16 c3 = broadcast(stream.counter[2]);
@@ -42,25 +37,24 @@ TRIREME_INLINE PhiloxWords philox_words(const DropoutStream& stream, std::uint32
     key0 += 0x9E3779B9U;
     key1 += 0xBB67AE85U;
   }
-  transpose_quads(c0, c1, c2, c3);
   return {{c0, c1, c2, c3}};
 }
 
-/// factors[i] = scale where element `first + i` survives, else 0, for count elements.
-/// factors has room for count + 64 floats and is written beyond count; the result is where the first one lies in it.
-TRIREME_INLINE const float* dropout_factors(const DropoutStream& stream, std::int64_t first, std::int64_t count,
-                                            float* factors) {
-  const std::int64_t skipped = first % 4;
-  // Unsigned words above the threshold, by a signed comparison of words shifted by 2^31.
-  const U32x16 threshold = broadcast(stream.threshold ^ 0x80000000U);
-  for (std::int64_t i = 0; i < skipped + count; i += 64) {
-    const PhiloxWords random = philox_words(stream, static_cast<std::uint32_t>((first + i) / 4));
-    for (int k = 0; k < 4; ++k) {
-      const Mask16 dropped = less_signed(random.words[k] ^ broadcast(0x80000000U), threshold);
-      store(factors + i + 16 * k, select(dropped, zero(), broadcast(stream.scale)));
-    }
-  }
-  return factors + skipped;
+/// Sixty-four random words: word i belongs to element 4 * first_counter + i.
+TRIREME_INLINE PhiloxWords philox_words(const DropoutStream& stream, std::uint32_t first_counter) {
+  // Lane i holds counter 4 (i % 4) + i / 4, so that transposing quads leaves the words in the order of the elements.
+  const U32x16 lane = lane_numbers();
+  const U32x16 order = shift_left<2>(lane & broadcast(3U)) + shift_right<2>(lane);
+  PhiloxWords random = philox_of(stream, broadcast(first_counter) + order);
+  transpose_quads(random.words[0], random.words[1], random.words[2], random.words[3]);
+  return random;
+}
+
+/// scale where the word's element survives, else 0.
+TRIREME_INLINE F32x16 dropout_factor(const DropoutStream& stream, U32x16 word) {
+  // Unsigned words are compared as signed ones shifted by 2^31.
+  const U32x16 shift = broadcast(0x80000000U);
+  return select(less_signed(word ^ shift, broadcast(stream.threshold) ^ shift), zero(), broadcast(stream.scale));
 }
 
 }  // namespace TRIREME_ISA

@@ -12,6 +12,7 @@
 //   less  equal  less_signed  first_lanes(n)  &  |  any   select(m, a, b) = m ? a : b
 //   bits_of  float_of        the same bits as the other type;   float_of_signed  the integer's value
 //   shift_left<n>  shift_right<n>  shift_right_signed<n>  multiply_low  multiply_high  & | ^ + -   of words
+//   load_quads(p, stride)    four floats each from p, p + stride, p + 2 stride, p + 3 stride
 //   transpose_quads(a, b, c, d)   transposes the 4 x 4 words of lanes 0-3, 4-7, 8-11, 12-15 of four vectors
 //   load_u16  store_u16      16-bit storage of words below 65536;   float_of_half_bits  half_bits_of   IEEE half
 //   sum(a)  maximum(a)       over the lanes, in the tree 16 -> 8 -> 4 -> 2 -> 1 that adds lane i + n/2 to lane i
@@ -62,6 +63,15 @@ TRIREME_INLINE F32x16 copy_sign(F32x16 a, F32x16 b) {
 TRIREME_INLINE U32x16 lane_numbers() {
   alignas(64) static constexpr std::uint32_t numbers[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
   return load(numbers);
+}
+/// The transpose_quads() of floats.
+TRIREME_INLINE void transpose_quads(F32x16& a, F32x16& b, F32x16& c, F32x16& d) {
+  U32x16 rows[4] = {bits_of(a), bits_of(b), bits_of(c), bits_of(d)};
+  transpose_quads(rows[0], rows[1], rows[2], rows[3]);
+  a = float_of(rows[0]);
+  b = float_of(rows[1]);
+  c = float_of(rows[2]);
+  d = float_of(rows[3]);
 }
 /// The sum over the lanes, in the tree of sum(F32x16).
 TRIREME_INLINE double sum(F64x16 a) {

@@ -91,6 +91,10 @@ TRIREME_INLINE F32x16 select(Mask16 m, F32x16 a, F32x16 b) {
   return {_mm256_blendv_ps(b.low, a.low, m.low), _mm256_blendv_ps(b.high, a.high, m.high)};
 }
 
+TRIREME_INLINE F32x16 load_quads(const float* p, std::int64_t stride) {
+  return {_mm256_loadu2_m128(p + stride, p), _mm256_loadu2_m128(p + 3 * stride, p + 2 * stride)};
+}
+
 TRIREME_INLINE U32x16 broadcast(std::uint32_t x) {
   return {_mm256_set1_epi32(static_cast<int>(x)), _mm256_set1_epi32(static_cast<int>(x))};
 }

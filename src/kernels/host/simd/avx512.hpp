@@ -84,6 +84,13 @@ TRIREME_INLINE F32x16 select(Mask16 m, F32x16 a, F32x16 b) {
   return {_mm512_mask_blend_ps(m.v, b.v, a.v)};
 }
 
+TRIREME_INLINE F32x16 load_quads(const float* p, std::int64_t stride) {
+  const __m512 first = _mm512_castps128_ps512(_mm_loadu_ps(p));
+  const __m512 second = _mm512_insertf32x4(first, _mm_loadu_ps(p + stride), 1);
+  const __m512 third = _mm512_insertf32x4(second, _mm_loadu_ps(p + 2 * stride), 2);
+  return {_mm512_insertf32x4(third, _mm_loadu_ps(p + 3 * stride), 3)};
+}
+
 TRIREME_INLINE U32x16 broadcast(std::uint32_t x) {
   return {_mm512_set1_epi32(static_cast<int>(x))};
 }

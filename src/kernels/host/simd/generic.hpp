@@ -98,6 +98,10 @@ TRIREME_INLINE F32x16 select(Mask16 m, F32x16 a, F32x16 b) {
   return each<F32x16>([&](int i) { return m.v[i] != 0 ? a.v[i] : b.v[i]; });
 }
 
+TRIREME_INLINE F32x16 load_quads(const float* p, std::int64_t stride) {
+  return each<F32x16>([&](int i) { return p[i / 4 * stride + i % 4]; });
+}
+
 TRIREME_INLINE U32x16 broadcast(std::uint32_t x) {
   return each<U32x16>([&](int) { return x; });
 }

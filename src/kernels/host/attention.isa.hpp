@@ -1,0 +1,47 @@
+// What attention's launcher hands to the tile kernels: plain numbers and pointers.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/host/isa.hpp"
+#include "kernels/host/philox_simd.hpp"
+
+namespace trireme::kernels::host {
+
+inline constexpr std::int64_t attention_tile_queries = 48;  ///< three vectors of queries
+inline constexpr std::int64_t attention_tile_keys = 64;
+
+/// The sizes and masks of trireme/kernels/attention.hpp.
+struct AttentionSizes {
+  std::int64_t queries, keys, heads, kv_heads, head_size, window;
+  bool causal, drops;
+  float scale;
+  const std::int32_t* sequence_starts;  // [B, S] or nullptr
+  DropoutStream dropout;                // of sequence 0
+};
+
+/// With the arrays; the gradients are used backward only.
+template <class T>
+struct AttentionArguments : AttentionSizes {
+  const T *q, *k, *v;
+  T* out;              // written forward, read backward
+  float* log_sum_exp;  // likewise
+  const T* dout;
+  T *dq, *dk, *dv;
+};
+
+// A thread's scratch in floats, S keys rounded up to whole tiles, W head size rounded up to 16:
+// forward 2 S W + 48 (3 W + 64), backward 4 S W + 48 (5 W + 128). On 64 bytes.
+
+/// Attention of the query tiles [first_tile, last_tile) of all heads that read one key/value head of one sequence.
+TRIREME_ISA_DECLARE(template <class T> void attention_forward_group(const AttentionArguments<T>& arguments,
+                                                                    std::int64_t sequence, std::int64_t kv_head,
+                                                                    std::int64_t first_tile, std::int64_t last_tile,
+                                                                    float* scratch))
+
+/// All gradients of one key/value head of one sequence and of the heads that read it.
+TRIREME_ISA_DECLARE(template <class T> void attention_backward_group(const AttentionArguments<T>& arguments,
+                                                                     std::int64_t sequence, std::int64_t kv_head,
+                                                                     float* scratch))
+
+}  // namespace trireme::kernels::host
