@@ -5,6 +5,7 @@
 #include "trireme/base/error.hpp"
 #include "trireme/kernels/random.hpp"
 
+#include "kernels/chunks.hpp"
 #include "kernels/element.hpp"
 #include "kernels/host/dropout.isa.hpp"
 #include "kernels/host/dropout_stream.hpp"
@@ -15,7 +16,7 @@ namespace trireme::kernels {
 
 namespace {
 
-constexpr std::int64_t chunk_elements = 16384;  // of one sequence; a multiple of 64
+static_assert(chunk_elements % 64 == 0, "runs begin where the random words of 64 elements do");
 
 template <class T>
 void add_on_host(const device::Device& device, const Dropout& dropout, std::int64_t batch, std::int64_t elements,

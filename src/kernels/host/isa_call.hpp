@@ -7,10 +7,10 @@
 #include "kernels/host/isa.hpp"
 
 #if defined(__x86_64__)
-#define TRIREME_ISA_CALL(device_of_call, function)                                   \
-  ((device_of_call).isa() == ::trireme::device::Isa::avx512 ? host::avx512::function \
-   : (device_of_call).isa() == ::trireme::device::Isa::avx2 ? host::avx2::function   \
-                                                            : host::generic::function)
+#define TRIREME_ISA_CALL(device_of_call, ...)                                           \
+  ((device_of_call).isa() == ::trireme::device::Isa::avx512 ? host::avx512::__VA_ARGS__ \
+   : (device_of_call).isa() == ::trireme::device::Isa::avx2 ? host::avx2::__VA_ARGS__   \
+                                                            : host::generic::__VA_ARGS__)
 #else
-#define TRIREME_ISA_CALL(device_of_call, function) (host::generic::function)
+#define TRIREME_ISA_CALL(device_of_call, ...) (host::generic::__VA_ARGS__)
 #endif

@@ -21,9 +21,9 @@ TEST(Shard, OfTheWholeStartsAtZero) {
 TEST(ParameterStore, KeepsAddressesAndOrder) {
   ParameterStore store;
   Parameter& first = store.add(named("first", 0));
-  for (int i = 0; i < 1000; ++i) store.add(named("p" + std::to_string(i), 1));
+  for (int i = 0; i < 1000; ++i) store.add(named(std::to_string(i), 1));
   EXPECT_EQ(store.find("first"), &first);
-  EXPECT_EQ(store.find("p999"), &store.all().back());
+  EXPECT_EQ(store.find("999"), &store.all().back());
   EXPECT_EQ(store.find("absent"), nullptr);
 }
 
