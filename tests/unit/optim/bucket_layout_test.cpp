@@ -1,0 +1,122 @@
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "trireme/optim/gradient_sync.hpp"
+
+namespace trireme::optim {
+namespace {
+
+tensor::Parameter parameter(const std::string& name, const tensor::Shape& shape, int bucket = 0) {
+  tensor::Parameter made;
+  made.name = name;
+  made.global_shape = shape;
+  made.shard = tensor::whole(shape);
+  made.bucket = bucket;
+  return made;
+}
+
+/// Nothing divides evenly; a scalar, a pair and an empty tensor among them.
+void fill(tensor::ParameterStore& store) {
+  store.add(parameter("matrix", {97, 37}));
+  store.add(parameter("pair", {2}));
+  store.add(parameter("empty", {0}));
+  store.add(parameter("long", {5003}));
+  store.add(parameter("scalar", {}));
+  store.add(parameter("row", {1, 700}));
+}
+
+constexpr int rank_counts[] = {1, 2, 3, 4, 5, 7, 8, 16};
+
+TEST(BucketLayout, StartsEveryParameterOnSixteenElements) {
+  tensor::ParameterStore store;
+  fill(store);
+  const BucketLayout layout = lay_out_bucket(store, 0, 0, 1);
+  ASSERT_EQ(layout.parameters.size(), 6U);
+  const std::vector<std::int64_t> expected{0, 3600, 3616, 3616, 8624, 8640};
+  EXPECT_EQ(layout.offsets, expected);
+  EXPECT_EQ(layout.elements, 9344);
+}
+
+TEST(BucketLayout, GivesEveryElementExactlyOneOwner) {
+  tensor::ParameterStore store;
+  fill(store);
+  for (int ranks : rank_counts) {
+    std::vector<int> owners(9344, 0);
+    for (int rank = 0; rank < ranks; ++rank) {
+      const BucketLayout layout = lay_out_bucket(store, 0, rank, ranks);
+      for (const OwnedRows& rows : layout.owned) {
+        EXPECT_GT(rows.elements, 0);
+        for (std::int64_t i = 0; i < rows.elements; ++i) ++owners[static_cast<std::size_t>(rows.bucket_offset + i)];
+      }
+    }
+    const BucketLayout layout = lay_out_bucket(store, 0, 0, ranks);
+    std::vector<int> expected(9344, 0);
+    for (std::size_t p = 0; p < layout.parameters.size(); ++p) {
+      const std::int64_t size = layout.parameters[p]->global_shape.size();
+      for (std::int64_t i = 0; i < size; ++i) expected[static_cast<std::size_t>(layout.offsets[p] + i)] = 1;
+    }
+    EXPECT_EQ(owners, expected) << ranks << " ranks";
+  }
+}
+
+TEST(BucketLayout, CutsMatricesBetweenRowsAndVectorsBetweenRuns) {
+  tensor::ParameterStore store;
+  fill(store);
+  for (int ranks : rank_counts) {
+    for (int rank = 0; rank < ranks; ++rank) {
+      for (const OwnedRows& rows : lay_out_bucket(store, 0, rank, ranks).owned) {
+        const tensor::Shape& shape = rows.parameter->global_shape;
+        const std::int64_t columns = shape.num_dims() == 2 ? shape[1] : 1;
+        EXPECT_EQ(rows.elements, (rows.end - rows.begin) * columns);
+        EXPECT_EQ(rows.begin % (shape.num_dims() == 2 ? 1 : 1024), 0) << rows.parameter->name;
+        EXPECT_LE(rows.end * columns, shape.size());
+      }
+    }
+  }
+}
+
+TEST(BucketLayout, SharesEvenly) {
+  tensor::ParameterStore store;
+  store.add(parameter("matrix", {1000, 64}));
+  store.add(parameter("other", {300, 48}));
+  for (int ranks : rank_counts) {
+    const BucketLayout layout = lay_out_bucket(store, 0, 0, ranks);
+    for (int piece = 0; piece < ranks; ++piece) {
+      const auto p = static_cast<std::size_t>(piece);
+      const double ideal = static_cast<double>(layout.elements) / ranks;
+      EXPECT_NEAR(static_cast<double>(layout.cuts[p + 1] - layout.cuts[p]), ideal, 64) << ranks << " ranks";
+    }
+  }
+}
+
+TEST(BucketLayout, LeavesOwnersEmptyHandedWhenThereIsLittle) {
+  tensor::ParameterStore store;
+  store.add(parameter("pair", {2}));
+  int owners = 0;
+  for (int rank = 0; rank < 4; ++rank) owners += static_cast<int>(lay_out_bucket(store, 0, rank, 4).owned.size());
+  EXPECT_EQ(owners, 1);
+}
+
+TEST(BucketLayout, CutsASecondGradientLikeTheFirst) {
+  tensor::ParameterStore store;
+  store.add(parameter("embedding", {97, 36}, 0));
+  tensor::Parameter head = parameter("head", {97, 36}, 1);
+  head.tied_to = "embedding";
+  store.add(head);
+  for (int ranks : rank_counts) {
+    EXPECT_EQ(lay_out_bucket(store, 0, 0, ranks).cuts, lay_out_bucket(store, 1, 0, ranks).cuts);
+  }
+}
+
+TEST(BucketLayout, OfANumberWithoutParametersIsEmpty) {
+  tensor::ParameterStore store;
+  store.add(parameter("late", {4}, 2));
+  const BucketLayout layout = lay_out_bucket(store, 1, 1, 3);
+  EXPECT_EQ(layout.elements, 0);
+  EXPECT_EQ(layout.cuts, (comm::Cuts{0, 0, 0, 0}));
+  EXPECT_TRUE(layout.owned.empty());
+}
+
+}  // namespace
+}  // namespace trireme::optim
