@@ -1,6 +1,7 @@
 #include "hdf5/driver.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -100,12 +101,24 @@ herr_t read(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, size_t bytes, void
   }
 }
 
+/// The library calls a global heap, which holds the sources of virtual datasets, raw data. It is known by its signature
+/// and its length, which stand in its first bytes; tensor data that looks the same is merely kept in memory longer.
+bool is_global_heap(const void* data, std::size_t bytes) {
+  constexpr std::array<char, 5> signature = {'G', 'C', 'O', 'L', 1};
+  std::uint64_t length = 0;
+  if (bytes < 16 || std::memcmp(data, signature.data(), signature.size()) != 0) {
+    return false;
+  }
+  std::memcpy(&length, static_cast<const char*>(data) + 8, sizeof(length));
+  return length == bytes;
+}
+
 herr_t write(H5FD_t* file, H5FD_mem_t type, hid_t, haddr_t address, size_t bytes, const void* data) {
   auto* open = static_cast<OpenFile*>(file);
   if (!open->sink) {
     return -1;
   }
-  if (type == H5FD_MEM_DRAW) {
+  if (type == H5FD_MEM_DRAW && !is_global_heap(data, bytes)) {
     open->sink->write_raw(address, data, bytes);
   } else {
     open->sink->write_metadata(address, data, bytes);

@@ -1,5 +1,7 @@
 #include "hdf5/opened_file.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "trireme/base/text.hpp"
@@ -32,6 +34,17 @@ std::string link_name(hid_t group, hsize_t index, const std::string& what) {
   ask(name.data(), name.size());
   name.pop_back();
   return name;
+}
+
+/// The names between the slashes.
+std::vector<std::string> path_parts(const std::string& path) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; (begin = path.find_first_not_of('/', begin)) != std::string::npos;) {
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    parts.push_back(path.substr(begin, end - begin));
+    begin = end;
+  }
+  return parts;
 }
 
 }  // namespace
@@ -67,14 +80,23 @@ std::string OpenedFile::called(const std::string& object) const {
 }
 
 bool OpenedFile::has(const std::string& object) const {
-  for (std::size_t end = 0; object != "/" && end != std::string::npos;) {
-    end = object.find('/', end + 1);
-    const std::string part = object.substr(0, end);
-    H5L_info_t link;
-    if (H5Lexists(file_.get(), part.c_str(), H5P_DEFAULT) <= 0 ||
-        H5Lget_info(file_.get(), part.c_str(), &link, H5P_DEFAULT) < 0 || link.type != H5L_TYPE_HARD) {
+  const std::string what = "look for " + called(object);
+  Handle place(checked(H5Oopen(file_.get(), "/", H5P_DEFAULT), what), H5Oclose);
+  for (const std::string& name : path_parts(object)) {
+    if (H5Iget_type(place.get()) != H5I_GROUP) {
       return false;
     }
+    const htri_t found = H5Lexists(place.get(), name.c_str(), H5P_DEFAULT);
+    check<InputError>(found, what);  // a place that cannot be read is not an absent one
+    if (found == 0) {
+      return false;
+    }
+    H5L_info_t link;
+    check<InputError>(H5Lget_info(place.get(), name.c_str(), &link, H5P_DEFAULT), what);
+    if (link.type != H5L_TYPE_HARD) {
+      return false;
+    }
+    place = Handle(checked(H5Oopen(place.get(), name.c_str(), H5P_DEFAULT), what), H5Oclose);
   }
   return true;
 }

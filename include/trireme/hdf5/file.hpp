@@ -3,6 +3,7 @@
 // Files written here start with a 512-byte user block: magic, version, length of the file, place and hash of a trailer
 // that lists the file's metadata extents with the xxh3-128 of their bytes. A reader verifies it before the library sees
 // the file, since flipped bits in HDF5 metadata can crash the library. Other programs open the file as plain HDF5.
+// src/hdf5/README.md has the layout.
 #pragma once
 
 #include <cstdint>
@@ -45,13 +46,14 @@ class Writer {
 
   /// Groups on the way to `path` are made as needed by every call.
   void make_group(const std::string& path);
-  /// Attributes of the group or dataset `path` ("/" is the root). A string is stored as fixed-length UTF-8; long texts
+  /// Attributes of the group or dataset `path` ("/" is the root; a group that is not there yet is made). A string is stored as fixed-length UTF-8; long texts
   /// (above 32 KiB) belong in a dataset: see write_bytes.
   void attribute(const std::string& path, const std::string& name, const std::string& value);
   void attribute(const std::string& path, const std::string& name, std::int64_t value);
   void attribute(const std::string& path, const std::string& name, double value);
 
-  /// Creates a dataset; chunk empty: contiguous. No filters, no fill.
+  /// Creates a dataset; chunk empty: contiguous. No filters, no fill. No extents: a scalar. A chunk is no longer than
+  /// the dataset in any dimension; a dataset without elements is contiguous.
   void create(const std::string& path, const Extents& extents, Dtype dtype, const Extents& chunk = {});
   /// Writes the whole contiguous dataset.
   void write(const std::string& path, const void* data);
@@ -61,7 +63,7 @@ class Writer {
   void write_chunk(const std::string& path, const Extents& offset, const void* data, std::size_t bytes);
   /// create() and write() of a 1-D array of bytes.
   void write_bytes(const std::string& path, const std::string& bytes);
-  /// A virtual dataset with fill value NaN (0 for integers) out of sources.
+  /// A virtual dataset (one dimension or more) with fill value NaN (0 for integers) out of sources.
   void create_virtual(const std::string& path, const Extents& extents, Dtype dtype,
                       const std::vector<VirtualSource>& sources);
 
@@ -95,6 +97,7 @@ class Reader {
   [[nodiscard]] const std::string& path() const noexcept;
   /// Of the verified user block and trailer (as Finished::metadata_hash).
   [[nodiscard]] io::Hash128 metadata_hash() const noexcept;
+  /// Soft and external links count as absent everywhere: only what lies in this file is read.
   [[nodiscard]] bool has(const std::string& path) const;
   /// Names of the members of a group, in name order.
   [[nodiscard]] std::vector<std::string> list(const std::string& group) const;
@@ -107,12 +110,12 @@ class Reader {
   [[nodiscard]] double real_attribute(const std::string& path, const std::string& name) const;
 
   [[nodiscard]] DatasetInfo info(const std::string& path) const;
-  /// Reads the whole dataset; the dtype must be the stored one (contract), data large enough.
+  /// Reads the whole dataset; the dtype must be the stored one (else InputError), data large enough.
   void read(const std::string& path, Dtype dtype, void* data) const;
   /// Reads a rectangle.
   void read_rectangle(const std::string& path, Dtype dtype, const Extents& offset, const Extents& extent,
                       void* data) const;
-  /// Reads one whole chunk as it lies on disk; `bytes` is the chunk's full size.
+  /// Reads one whole chunk as it lies on disk; `bytes` is the chunk's full size. A chunk never written is an InputError.
   void read_chunk(const std::string& path, const Extents& offset, void* data, std::size_t bytes) const;
   [[nodiscard]] std::string read_bytes(const std::string& path) const;
 

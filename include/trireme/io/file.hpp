@@ -12,11 +12,13 @@ namespace trireme::io {
 
 /// Points where a test injects faults. The hook gets call name ("open", "pwrite", "fsync", "rename", "mkdir", "unlink",
 /// "pread", "close", ...) and path; it may return an errno to make the call fail with it (0: go on), cut a write short by
-/// lowering *bytes, sleep, or end the process. Empty by default; set from tests or by TRIREME_FAULT (see file.cpp).
+/// lowering *bytes, sleep, or end the process; for "rename" the path is "FROM -> TO". Empty by default. The environment
+/// variable TRIREME_FAULT does the same to the real executable (src/io/README.md).
 using FaultHook = std::function<int(const char* call, const std::string& path, std::size_t* bytes)>;
 void set_fault_hook(FaultHook hook);
 
-/// A file opened for reading or for writing; closed at destruction (close() reports, the destructor does not).
+/// A file opened for reading or for writing (create: emptied, readable too); a file to be read that is not there or not
+/// readable is an InputError. No call moves more than 1 GiB (TRIREME_MAX_IO_BYTES lowers it). Closed at destruction (close() reports, the destructor does not).
 class File {
  public:
   enum class Mode : std::uint8_t { read, create, append, read_write };
@@ -47,12 +49,14 @@ class File {
 /// Writes a temporary beside the target, syncs, renames: the target is old or new, never cut.
 void write_text_atomically(const std::string& path, const std::string& text);
 
+/// False only when there is no such entry; a file system that cannot answer is a SystemError.
 [[nodiscard]] bool exists(const std::string& path);
 [[nodiscard]] bool is_folder(const std::string& path);
 /// False if it was there already (the atomic test that the lock rests on).
 bool make_folder(const std::string& path);
 void make_folders(const std::string& path);
 void rename(const std::string& from, const std::string& to);
+/// Nothing to remove is no error; links are removed, not followed.
 void remove_file(const std::string& path);
 void remove_tree(const std::string& path);
 /// Names of the entries, sorted as text; empty when the folder does not exist.
