@@ -7,6 +7,7 @@
 namespace trireme::kernels {
 
 /// y[n] = token_table[ids[n]] (+ position_table[positions[n]] unless that table is empty).
+/// An id outside [0, V) gives zeros: a row that another rank holds.
 /// ids, positions: [N] int32; token_table [V, D], position_table [context, D], y [N, D].
 void embedding_forward(const device::Device& device, const tensor::Tensor& ids, const tensor::Tensor& positions,
                        const tensor::Tensor& token_table, const tensor::Tensor& position_table,

@@ -1,0 +1,78 @@
+#include "trireme/kernels/embedding.hpp"
+
+#include <algorithm>
+
+#include "trireme/base/error.hpp"
+
+#include "kernels/element.hpp"
+#include "kernels/host/embedding.isa.hpp"
+#include "kernels/host/isa_call.hpp"
+#include "kernels/portable/embedding.hpp"
+
+namespace trireme::kernels {
+
+namespace {
+
+template <class T>
+void forward(const device::Device& device, const EmbeddingForward<T>& embedding) {
+  if (device.space() != device::Space::host) return portable::embedding_forward(embedding);
+  constexpr std::int64_t tokens_at_once = 32;
+  const auto read = TRIREME_ISA_CALL(device, embedding_forward<T>);
+  device.parallel((embedding.tokens + tokens_at_once - 1) / tokens_at_once, [&](std::int64_t block, int) {
+    read(embedding, block * tokens_at_once, std::min((block + 1) * tokens_at_once, embedding.tokens));
+  });
+}
+
+// Every element adds its tokens in the same order however the columns are shared out, so the shares may be as wide as
+// the number of threads allows.
+template <class T>
+void backward(const device::Device& device, const EmbeddingBackward<T>& embedding) {
+  if (device.space() != device::Space::host) return portable::embedding_backward(embedding);
+  constexpr std::int64_t cache_line = 16;
+  const std::int64_t lines = (embedding.width + cache_line - 1) / cache_line;
+  const std::int64_t columns = (lines + device.num_threads() - 1) / device.num_threads() * cache_line;
+  const auto add = TRIREME_ISA_CALL(device, embedding_backward<T>);
+  device.parallel((embedding.width + columns - 1) / columns, [&](std::int64_t share, int) {
+    add(embedding, share * columns, std::min(columns, embedding.width - share * columns));
+  });
+}
+
+}  // namespace
+
+void embedding_forward(const device::Device& device, const tensor::Tensor& ids, const tensor::Tensor& positions,
+                       const tensor::Tensor& token_table, const tensor::Tensor& position_table,
+                       const tensor::Tensor& y) {
+  const std::int64_t width = token_table.shape[1];
+  TRIREME_EXPECT(y.size() == ids.size() * width);
+  TRIREME_EXPECT(token_table.dtype == y.dtype);
+  TRIREME_EXPECT(position_table.empty() || (positions.size() == ids.size() && position_table.shape[1] == width));
+  with_element_type(y.dtype, [&](auto element) {
+    using T = decltype(element);
+    forward<T>(device, {.tokens = ids.size(),
+                        .width = width,
+                        .vocab = token_table.shape[0],
+                        .ids = ids.as<std::int32_t>(),
+                        .positions = position_table.empty() ? nullptr : positions.as<std::int32_t>(),
+                        .token_table = token_table.as<T>(),
+                        .position_table = position_table.empty() ? nullptr : position_table.as<T>(),
+                        .y = y.as<T>()});
+  });
+}
+
+void embedding_backward(const device::Device& device, const tensor::Tensor& ids, const tensor::Tensor& dy,
+                        const tensor::Tensor& gradient) {
+  const std::int64_t width = gradient.shape[1];
+  TRIREME_EXPECT(dy.size() == ids.size() * width);
+  if (width == 0) return;
+  with_element_type(dy.dtype, [&](auto element) {
+    using T = decltype(element);
+    backward<T>(device, {.tokens = ids.size(),
+                         .width = width,
+                         .vocab = gradient.shape[0],
+                         .ids = ids.as<std::int32_t>(),
+                         .dy = dy.as<T>(),
+                         .gradient = gradient.as<float>()});
+  });
+}
+
+}  // namespace trireme::kernels

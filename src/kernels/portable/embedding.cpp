@@ -1,0 +1,63 @@
+#include "kernels/portable/embedding.hpp"
+
+#include <Kokkos_Core.hpp>
+
+#include "kernels/element.hpp"
+
+namespace trireme::kernels::portable {
+
+namespace {
+
+/// One element of y.
+template <class T>
+struct TableReader {
+  EmbeddingForward<T> embedding;
+
+  KOKKOS_INLINE_FUNCTION void operator()(std::int64_t i) const {
+    const std::int64_t n = i / embedding.width;
+    const std::int64_t k = i % embedding.width;
+    const std::int64_t id = embedding.ids[n];
+    float sum = id >= 0 && id < embedding.vocab ? to_float(embedding.token_table[id * embedding.width + k]) : 0.0F;
+    if (embedding.position_table != nullptr) {
+      sum += to_float(embedding.position_table[embedding.positions[n] * embedding.width + k]);
+    }
+    embedding.y[i] = from_float<T>(sum);
+  }
+};
+
+/// One column of the gradient, one token after the other: the order of the additions is fixed without atomics.
+template <class T>
+struct ColumnAdder {
+  EmbeddingBackward<T> embedding;
+
+  KOKKOS_INLINE_FUNCTION void operator()(std::int64_t k) const {
+    for (std::int64_t n = 0; n < embedding.tokens; ++n) {
+      const std::int64_t id = embedding.ids[n];
+      if (id < 0 || id >= embedding.vocab) continue;
+      embedding.gradient[id * embedding.width + k] += to_float(embedding.dy[n * embedding.width + k]);
+    }
+  }
+};
+
+}  // namespace
+
+template <class T>
+void embedding_forward(const EmbeddingForward<T>& embedding) {
+  Kokkos::parallel_for("trireme::embedding_forward", Kokkos::RangePolicy<>(0, embedding.tokens * embedding.width),
+                       TableReader<T>{embedding});
+}
+
+template <class T>
+void embedding_backward(const EmbeddingBackward<T>& embedding) {
+  Kokkos::parallel_for("trireme::embedding_backward", Kokkos::RangePolicy<>(0, embedding.width),
+                       ColumnAdder<T>{embedding});
+}
+
+template void embedding_forward(const EmbeddingForward<float>&);
+template void embedding_forward(const EmbeddingForward<Bf16>&);
+template void embedding_forward(const EmbeddingForward<Fp16>&);
+template void embedding_backward(const EmbeddingBackward<float>&);
+template void embedding_backward(const EmbeddingBackward<Bf16>&);
+template void embedding_backward(const EmbeddingBackward<Fp16>&);
+
+}  // namespace trireme::kernels::portable
