@@ -1,0 +1,139 @@
+"""Damaged checkpoints and full disks: named, passed over, never taken as good."""
+
+import random
+import shutil
+import subprocess
+import time
+
+import h5py
+
+from harness import TINY, RunTest, main
+
+
+class Damage(RunTest):
+    def trained(self, ranks=4, steps=8):
+        data = self.rows()
+        self.deck_path = self.deck(TINY, data={"train": [data]}, run={"output": "run", "steps": steps},
+                                   checkpoint={"every_steps": 4, "keep": 5})
+        self.ok(self.trireme("train", self.deck_path, ranks=ranks))
+        return self.folder / "run/checkpoints"
+
+    def test_every_kind_of_broken_file_is_named_and_the_older_checkpoint_is_used(self):
+        checkpoints = self.trained()
+        newest, older = checkpoints / "step_00000008", checkpoints / "step_00000004"
+        keep = self.folder / "keep"
+        shutil.copytree(newest, keep)
+        shard = newest / "shard_00002.h5"
+        whole = shard.read_bytes()
+        damages = {
+            "one byte short": whole[:-1],
+            "half": whole[:len(whole) // 2],
+            "empty": b"",
+            "zeroed head": bytes(512) + whole[512:],
+            "missing": None,
+            "the other step's": (older / "shard_00002.h5").read_bytes(),
+        }
+        old_bytes = {p.name: p.read_bytes() for p in older.iterdir()}
+        for kind, content in damages.items():
+            shutil.rmtree(newest)
+            shutil.copytree(keep, newest)
+            shard.unlink()
+            if content is not None:
+                shard.write_bytes(content)
+            self.refused(self.trireme("checkpoint", "verify", newest), "shard_00002.h5")
+            began = time.monotonic()
+            self.refused(self.trireme("train", self.deck_path, f"run.resume={newest}", "run.steps=9", ranks=4),
+                         "shard_00002.h5")
+            self.assertLess(time.monotonic() - began, 15, kind)
+            resumed = self.trireme("train", self.deck_path, "run.steps=9", "checkpoint.every_steps=0", ranks=4)
+            self.ok(resumed)
+            self.assertIn("shard_00002.h5", resumed.out, kind)
+            self.assertIn("going on from step 4", resumed.out, kind)
+            shutil.rmtree(checkpoints / "step_00000009")
+            self.assertEqual({p.name: p.read_bytes() for p in older.iterdir()}, old_bytes, kind)
+
+    def test_a_hundred_flipped_bits_are_a_hundred_refusals(self):
+        newest = self.trained(ranks=2) / "step_00000008"
+        chance = random.Random(5)
+        for number in range(100):
+            shard = newest / f"shard_0000{number % 2}.h5"
+            content = bytearray(shard.read_bytes())
+            place = chance.randrange(len(content))
+            content[place] ^= 1 << chance.randrange(8)
+            whole = shard.read_bytes()
+            shard.write_bytes(content)
+            self.refused(self.trireme("checkpoint", "verify", newest), shard.name)
+            if number % 10 == 0:
+                ranks = 1 + number // 10 % 2
+                self.refused(self.trireme("train", self.deck_path, f"run.resume={newest}", "run.steps=9", ranks=ranks),
+                             shard.name)
+            shard.write_bytes(whole)
+        self.ok(self.trireme("checkpoint", "verify", newest))
+
+    def test_an_attribute_of_the_index_cannot_be_changed_unseen(self):
+        newest = self.trained(ranks=1) / "step_00000008"
+        with h5py.File(newest / "index.h5", "r+") as index:
+            index.attrs["samples"] = 1
+        self.refused(self.trireme("checkpoint", "verify", newest), "index.h5")
+
+    def test_a_newer_format_is_refused_by_its_number(self):
+        self.trained(ranks=1)
+        shown = self.ok(self.trireme("checkpoint", "show", "run")).out
+        self.assertIn("blocks.0.attention.query.weight", shown)
+        listed = self.ok(self.trireme("checkpoint", "list", "run")).out
+        self.assertIn("8", listed)
+
+    def test_a_full_disk_costs_only_the_checkpoint_that_did_not_fit(self):
+        data = self.rows()
+        disk = self.folder / "disk"
+        disk.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1600k", "tmpfs", disk], check=True)
+        self.addCleanup(subprocess.run, ["umount", disk], check=True)
+        deck = self.deck(TINY, data={"train": [data]}, run={"output": str(disk / "run"), "steps": 20},
+                         checkpoint={"every_steps": 5, "keep": 3})
+        result = self.trireme("train", deck, ranks=4)
+        self.assertEqual(result.code, 3, result.out)
+        self.assertIn("free", result.out)
+        self.assertIn(str(disk / "run/checkpoints"), result.out)
+        kept = self.steps(disk / "run")
+        self.assertIn(5, kept)
+        self.assertNotIn(20, kept)
+        self.assertEqual([p.name for p in (disk / "run/checkpoints").iterdir() if p.name.startswith(".")], [])
+        for step in kept:
+            self.ok(self.trireme("checkpoint", "verify", disk / f"run/checkpoints/step_{step:08d}"))
+        self.ok(self.trireme("train", deck, "run.steps=20", "checkpoint.every_steps=0", "checkpoint.keep=1",
+                             f"run.output={self.folder / 'elsewhere'}", f"run.resume={disk / 'run'}", ranks=2))
+
+    def test_a_failed_save_leaves_older_ones_and_training_goes_on(self):
+        data = self.rows()
+        deck = self.deck(TINY, data={"train": [data]}, run={"output": "run", "steps": 12}, checkpoint={"every_steps": 1, "keep": 3})
+        env = {"TRIREME_FAULT": "pwrite:staging_00000011:28:0"}
+        result = self.ok(self.trireme("train", deck, ranks=2, env=env))
+        self.assertIn("step 11 was not saved", result.out)
+        self.assertEqual(self.steps(self.folder / "run"), [9, 10, 12])
+        for step in (9, 10, 12):
+            self.ok(self.trireme("checkpoint", "verify", self.folder / f"run/checkpoints/step_{step:08d}"))
+
+    def test_a_file_size_limit_on_one_rank_is_told_by_it(self):
+        data = self.rows()
+        deck = self.deck(TINY, data={"train": [data]}, run={"output": "run", "steps": 3})
+        result = self.trireme("train", deck, ranks=4, env={"TRIREME_FAULT": "pwrite:shard_00003:27:0"})
+        self.assertEqual(result.code, 3, result.out)
+        self.assertIn("shard_00003", result.out)
+        self.assertEqual(self.steps(self.folder / "run"), [])
+
+    def test_a_planted_step_of_another_run_is_left_alone(self):
+        data = self.rows()
+        deck = self.deck(TINY, data={"train": [data]}, run={"output": "run", "steps": 3},
+                         checkpoint={"every_steps": 1, "keep": 1})
+        self.ok(self.trireme("train", deck, "run.output=donor"))
+        planted = self.folder / "run/checkpoints/notes"
+        planted.mkdir(parents=True)
+        (planted / "file").write_text("mine")
+        self.ok(self.trireme("train", deck))
+        self.assertEqual((planted / "file").read_text(), "mine")
+        self.assertEqual(self.steps(self.folder / "run"), [3])
+
+
+if __name__ == "__main__":
+    main()
