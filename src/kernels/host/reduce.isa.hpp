@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/host/isa.hpp"
+
+namespace trireme::kernels::host {
+
+/// The sum of the squares of count elements (of values + second_values, unless nullptr), in double, in a fixed order.
+TRIREME_ISA_DECLARE(double sum_of_squares_run(std::int64_t count, const float* values, const float* second_values))
+
+/// target[i] += source[i].
+TRIREME_ISA_DECLARE(void add_run(std::int64_t count, const float* source, float* target))
+
+/// sums[d] = sum over the rows of x [rows, D], in ascending order.
+TRIREME_ISA_DECLARE(template <class T> void sum_rows(std::int64_t rows, std::int64_t columns, const T* x, float* sums))
+
+/// True when every element is finite.
+TRIREME_ISA_DECLARE(bool finite_run(std::int64_t count, const float* values))
+
+}  // namespace trireme::kernels::host
