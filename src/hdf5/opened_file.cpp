@@ -1,6 +1,7 @@
 #include "hdf5/opened_file.hpp"
 
 #include <algorithm>
+#include <new>
 
 #include <fmt/format.h>
 
@@ -14,7 +15,6 @@
 namespace trireme::hdf5 {
 namespace {
 
-constexpr ssize_t most_name_bytes = 64 * 1024;
 constexpr int most_depth = 32;  ///< a group may hold itself
 constexpr std::size_t most_objects = 4'000'000;
 
@@ -22,18 +22,14 @@ hid_t checked(hid_t id, const std::string& what) {
   return check_id<InputError>(id, what);
 }
 
-std::string link_name(hid_t group, hsize_t index, const std::string& what) {
-  const auto ask = [&](char* name, std::size_t bytes) {
-    return H5Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC, index, name, bytes, H5P_DEFAULT);
-  };
-  const ssize_t length = ask(nullptr, 0);
-  if (length < 0 || length > most_name_bytes) {
-    throw_library_failure<InputError>(what);
+/// Called by the library for each link of a group; out of memory, it stops.
+herr_t collect_name(hid_t, const char* name, const H5L_info_t*, void* names) noexcept {
+  try {
+    static_cast<std::vector<std::string>*>(names)->emplace_back(name);
+    return 0;
+  } catch (const std::bad_alloc&) {
+    return -1;
   }
-  std::string name(static_cast<std::size_t>(length) + 1, '\0');
-  ask(name.data(), name.size());
-  name.pop_back();
-  return name;
 }
 
 /// The names between the slashes.
@@ -122,13 +118,10 @@ Handle OpenedFile::open_dataset(const std::string& object) const {
 
 std::vector<std::string> OpenedFile::list(const std::string& object) const {
   const Handle group = open_kind(object, H5I_GROUP, "group");
-  const std::string what = "list " + called(object);
-  H5G_info_t info;
-  check<InputError>(H5Gget_info(group.get(), &info), what);
   std::vector<std::string> names;
-  for (hsize_t i = 0; i < info.nlinks; ++i) {
-    names.push_back(link_name(group.get(), i, what));
-  }
+  // Asking for one name after the other would sort all of them each time.
+  check<InputError>(H5Literate(group.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, collect_name, &names),
+                    "list " + called(object));
   return names;
 }
 
