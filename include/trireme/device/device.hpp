@@ -21,6 +21,9 @@ enum class Isa : std::uint8_t { generic, avx2, avx512 };
 /// Threads for this rank: OMP_NUM_THREADS, else cores of the affinity mask / ranks on the node, at least 1.
 [[nodiscard]] int default_num_threads(int ranks_on_node);
 
+/// `Kokkos 3.4.1 (Serial)`, for --version.
+[[nodiscard]] std::string kokkos_version();
+
 /// Cores of this process's affinity mask.
 [[nodiscard]] int available_cores();
 
