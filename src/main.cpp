@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <exception>
 #include <memory>
+#include <new>
 
 #include <fmt/core.h>
 
@@ -16,6 +17,7 @@
 #include "trireme/device/device.hpp"
 #include "trireme/hdf5/file.hpp"
 #include "trireme/infer/infer.hpp"
+#include "trireme/kernels/gemm.hpp"
 #include "trireme/train/train.hpp"
 
 #include "command_line.hpp"
@@ -30,7 +32,7 @@ device::Device whole_machine(int ranks_on_node) {
 
 void print_version() {
   fmt::print("trireme {}\n{}\n{}\n{}\n{}\ninstruction set {}\n", build_description(), comm::mpi_version(),
-             hdf5::library_version(), kernels_library_version(), device::kokkos_version(),
+             hdf5::library_version(), kernels::gemm_library_version(), device::kokkos_version(),
              device::name_of(device::detect_isa()));
 }
 
