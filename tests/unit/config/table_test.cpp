@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "config/options.hpp"
@@ -150,12 +151,13 @@ TEST(ResolvedDeck, ReadsBackToTheSameBits) {
 
 TEST(ResolvedDeck, HoldsEveryOption) {
   const std::string text = to_toml(deck_of());
-  for (const std::string& key : all_keys()) EXPECT_THAT(text, HasSubstr("\n" + find_option(key)->name() + " = "));
+  for (const std::string& key : all_keys())
+    EXPECT_THAT(text, HasSubstr(fmt::format("\n{} = ", find_option(key)->name())));
 }
 
 TEST(ReferencePage, HoldsEveryOption) {
   const std::string page = reference_page();
-  for (const std::string& key : all_keys()) EXPECT_THAT(page, HasSubstr("| `" + key + "` | "));
+  for (const std::string& key : all_keys()) EXPECT_THAT(page, HasSubstr(fmt::format("| `{}` | ", key)));
   EXPECT_THAT(page, HasSubstr("| `model.dropout` | number |  | `0.0` | `0 <= x < 1` | "));
   EXPECT_THAT(page, HasSubstr("| `model.norm` | string |  | `\"layernorm\"` | `\"layernorm\", \"rmsnorm\"` | "));
 }
