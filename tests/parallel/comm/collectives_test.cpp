@@ -7,8 +7,8 @@
 
 #include "trireme/comm/communicator.hpp"
 
-#include "parallel/comm/pmpi_shim.hpp"
 #include "parallel/parallel.hpp"
+#include "parallel/pmpi_shim.hpp"
 
 namespace trireme::comm {
 namespace {

@@ -6,8 +6,8 @@
 #include "trireme/comm/process_grid.hpp"
 #include "trireme/comm/tree.hpp"
 
-#include "parallel/comm/pmpi_shim.hpp"
 #include "parallel/parallel.hpp"
+#include "parallel/pmpi_shim.hpp"
 
 namespace trireme::comm {
 namespace {

@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include "trireme/base/error.hpp"
-#include "trireme/comm/mpi_runtime.hpp"
 #include "trireme/comm/tree.hpp"
 
 namespace trireme::comm {
@@ -22,6 +21,7 @@ TEST(SelfCommunicator, LeavesTheDataOfOneRankAsTheyAre) {
   EXPECT_EQ(self->all_reduce_max(-2.5), -2.5);
   EXPECT_TRUE(self->any(true));
   EXPECT_FALSE(self->any(false));
+  EXPECT_TRUE(self->all_arrive(0));
   EXPECT_THAT(self->all_gather_text("alone"), testing::ElementsAre("alone"));
   EXPECT_THAT(self->all_gather_text(""), testing::ElementsAre(""));
   EXPECT_EQ(self->split(3, 1)->size(), 1);
@@ -61,20 +61,6 @@ TEST(OnRoot, ThrowsTheSameErrorAgain) {
   } catch (const SystemError& error) {
     EXPECT_STREQ(error.what(), "words of a library");
   }
-}
-
-TEST(MpiRuntime, MakesNoMpiCallOutsideOfALauncher) {
-  if (started_by_launcher()) GTEST_SKIP() << "the test itself was started by a launcher";
-  int argc = 0;
-  char** argv = nullptr;
-  MpiRuntime mpi(argc, argv);
-  EXPECT_EQ(mpi.world().size(), 1);
-}
-
-TEST(MpiRuntime, TellsItsVersionInOneLine) {
-  const std::string version = mpi_version();
-  EXPECT_FALSE(version.empty());
-  EXPECT_EQ(version.find('\n'), std::string::npos);
 }
 
 }  // namespace

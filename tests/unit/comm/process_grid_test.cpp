@@ -1,5 +1,10 @@
 #include "trireme/comm/process_grid.hpp"
 
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,6 +26,7 @@ class PretendedWorld : public Communicator {
   std::unique_ptr<Request> receive(void*, std::size_t, int, int) override { return nullptr; }
   std::unique_ptr<Communicator> split(int, int) override { return make_self_communicator(); }
   std::unique_ptr<Communicator> split_by_host() override { return make_self_communicator(); }
+  [[nodiscard]] bool all_arrive(double) override { return true; }
   [[noreturn]] void abort(int code) override { std::exit(code); }
 
  private:

@@ -1,7 +1,7 @@
 // These functions stand before those of the MPI library (its profiling interface): they count what is made and freed.
 // With TRIREME_TEST_SYNCHRONOUS every send is synchronous: it completes only once its receive was posted, as on a
 // machine that has no room to buffer. A program that relies on buffering then hangs, and the test's timeout tells.
-#include "parallel/comm/pmpi_shim.hpp"
+#include "parallel/pmpi_shim.hpp"
 
 #include <algorithm>
 #include <cstdlib>
