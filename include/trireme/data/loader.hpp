@@ -15,14 +15,14 @@ namespace trireme::data {
 struct Batch {
   std::int64_t sequences = 0;
   std::int64_t context = 0;
-  std::int64_t first_sequence = 0;            ///< number within the global batch of the first sequence
-  std::vector<std::int32_t> input;            ///< [B, T]
-  std::vector<std::int32_t> targets;          ///< [B, T]: the next token
-  std::vector<float> weights;                 ///< [B, T]: 1 counted in the loss, 0 not
-  std::vector<std::int32_t> positions;        ///< [B, T]: 0.. from the sequence (or document) start
-  std::vector<std::int32_t> sequence_starts;  ///< [B, T]: index within the sequence; empty: all start at 0
-  std::vector<std::int64_t> samples;          ///< [B]: global sample numbers (over all files, in file order)
-  [[nodiscard]] std::int64_t counted() const; ///< tokens of weight > 0
+  std::int64_t first_sequence = 0;             ///< number within the global batch of the first sequence
+  std::vector<std::int32_t> input;             ///< [B, T]
+  std::vector<std::int32_t> targets;           ///< [B, T]: the next token
+  std::vector<float> weights;                  ///< [B, T]: 1 counted in the loss, 0 not
+  std::vector<std::int32_t> positions;         ///< [B, T]: 0.. from the sequence (or document) start
+  std::vector<std::int32_t> sequence_starts;   ///< [B, T]: index within the sequence; empty: all start at 0
+  std::vector<std::int64_t> samples;           ///< [B]: global sample numbers (over all files, in file order)
+  [[nodiscard]] std::int64_t counted() const;  ///< tokens of weight > 0
 };
 
 /// What this rank computes in a step: its micro-batches, in the order of their global numbers.
@@ -40,9 +40,9 @@ struct Dataset {
 
 struct LoaderOptions {
   std::int64_t context = 0;
-  std::int64_t global_batch = 0;    ///< sequences of a step
-  std::int64_t micro_batch = 0;     ///< sequences; divides global_batch / num_parts
-  int part = 0;                     ///< this rank takes the part-th of num_parts contiguous shares of each step
+  std::int64_t global_batch = 0;  ///< sequences of a step
+  std::int64_t micro_batch = 0;   ///< sequences; divides global_batch / num_parts
+  int part = 0;                   ///< this rank takes the part-th of num_parts contiguous shares of each step
   int num_parts = 1;
   std::uint64_t seed = 1;
   std::int64_t shuffle_block = 256;
@@ -65,9 +65,9 @@ class Loader {
   std::unique_ptr<Prefetch> prefetch_;
 };
 
-/// Validation: samples 0, 1, 2, ... in file order, no shuffle; a last short window of each file is included, padded with
-/// weight 0, so that every target token is counted exactly once. Batch number b of this part, in rounds that all parts share;
-/// `count` limits the number of sequences (0 = all).
+/// Validation: samples 0, 1, 2, ... in file order, no shuffle; a last short window of each file is included, padded
+/// with weight 0, so that every target token is counted exactly once. Batch number b of this part, in rounds that all
+/// parts share; `count` limits the number of sequences (0 = all).
 class ValidationSet {
  public:
   ValidationSet(Dataset dataset, std::int64_t context, std::int64_t micro_batch, int part, int num_parts,

@@ -16,9 +16,9 @@ struct SampleId {
 [[nodiscard]] std::int64_t permute(std::int64_t index, std::int64_t size, std::uint64_t seed, std::uint64_t stream);
 
 /// The endless stream of training samples. Without weights each epoch holds every sample of every file once: blocks of
-/// `shuffle_block` samples are permuted, then the samples within each. A step may straddle two epochs; nothing is dropped.
-/// With weights, file f gives a share weights[f] / sum of every cycle of the stream, each file running through epochs of
-/// its own.
+/// `shuffle_block` samples are permuted, then the samples within each. A step may straddle two epochs; nothing is
+/// dropped. With weights, file f gives a share weights[f] / sum of every cycle of the stream, each file running through
+/// epochs of its own.
 class SampleOrder {
  public:
   /// samples: number per file. weights: empty or one per file, > 0 (>= 0 with at least one > 0).
