@@ -12,7 +12,8 @@ struct SampleId {
   bool operator==(const SampleId&) const = default;
 };
 
-/// A stateless permutation of [0, size): a Feistel network on Philox with cycle walking (Black, Rogaway 2002).
+/// A stateless permutation of [0, size), different for each seed and stream: a Feistel network with cycle walking
+/// (Black, Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002).
 [[nodiscard]] std::int64_t permute(std::int64_t index, std::int64_t size, std::uint64_t seed, std::uint64_t stream);
 
 /// The endless stream of training samples. Without weights each epoch holds every sample of every file once: blocks of
