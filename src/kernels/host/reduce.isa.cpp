@@ -4,16 +4,28 @@
 
 namespace trireme::kernels::host::TRIREME_ISA {
 
+namespace {
+
+TRIREME_INLINE F64x16 squares(const float* values, const float* second_values, std::int64_t i, std::int64_t left) {
+  F32x16 x = left >= 16 ? load(values + i) : load_first(values + i, left);
+  if (second_values != nullptr) x = x + (left >= 16 ? load(second_values + i) : load_first(second_values + i, left));
+  const F64x16 wide = to_double(x);
+  return wide * wide;
+}
+
+}  // namespace
+
 double sum_of_squares_run(std::int64_t count, const float* values, const float* second_values) {
+  // Two vectors in turn, so that four additions are under way.
   F64x16 even = broadcast_double(0);
   F64x16 odd = broadcast_double(0);
-  for_columns(count, [&](auto lanes, std::int64_t i) {
-    F32x16 x = lanes.load(values + i);
-    if (second_values != nullptr) x = x + lanes.load(second_values + i);
-    const F64x16 wide = to_double(x);
-    F64x16& sum = i / num_lanes % 2 == 0 ? even : odd;
-    sum = sum + wide * wide;
-  });
+  std::int64_t i = 0;
+  for (; i + 32 <= count; i += 32) {
+    even = even + squares(values, second_values, i, 16);
+    odd = odd + squares(values, second_values, i + 16, 16);
+  }
+  if (i < count) even = even + squares(values, second_values, i, count - i);
+  if (i + 16 < count) odd = odd + squares(values, second_values, i + 16, count - i - 16);
   return sum(even + odd);
 }
 

@@ -1,0 +1,306 @@
+#include "trireme/kernels/attention.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "kernels/portable/attention.hpp"
+#include "reference/attention.hpp"
+#include "support/array.hpp"
+#include "support/compare.hpp"
+
+namespace trireme::kernels {
+namespace {
+
+using test::Array;
+
+constexpr double tolerance = 5e-6;
+
+struct Sizes {
+  std::int64_t batch, queries, keys, heads, kv_heads, head_size;
+  std::int64_t window = 0;
+  bool causal = true;
+  bool documents = false;
+  float dropout = 0;
+};
+
+// Every border of tiles (48 queries, 64 keys), of vectors (16) and of strips (8) is crossed.
+const Sizes all_sizes[] = {
+    {1, 1, 1, 1, 1, 1},
+    {2, 17, 17, 2, 2, 9},
+    {1, 97, 97, 6, 2, 64},
+    {1, 97, 97, 6, 2, 64, 0, true, true, 0.3F},
+    {2, 131, 131, 3, 1, 9, 0, true, true},
+    {1, 130, 130, 2, 2, 80},
+    {1, 49, 49, 2, 1, 128, 0, true, false, 0.1F},
+    {1, 97, 97, 2, 2, 16, 0, false},
+    {1, 65, 65, 2, 1, 33, 0, false, true, 0.5F},
+    {1, 150, 150, 2, 2, 32, 1},
+    {2, 150, 150, 2, 2, 16, 70, true, true},
+    {1, 1, 97, 4, 2, 64},
+    {1, 5, 131, 4, 4, 20, 0, true, true, 0.2F},
+    {1, 50, 200, 2, 1, 64, 90},
+};
+
+Array<std::int32_t> document_starts(std::int64_t batch, std::int64_t keys) {
+  Array<std::int32_t> starts({batch, keys});
+  for (std::int64_t i = 0; i < batch * keys; ++i) {
+    const std::int64_t length = 23 + 14 * (i / keys);
+    starts.values()[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(i % keys / length * length);
+  }
+  return starts;
+}
+
+// Inputs and outputs of attention, forward and backward.
+struct Attention {
+  explicit Attention(const Sizes& the_sizes)
+      : sizes(the_sizes),
+        q(numbers.floats({sizes.batch, sizes.queries, sizes.heads, sizes.head_size})),
+        k(numbers.floats({sizes.batch, sizes.keys, sizes.kv_heads, sizes.head_size})),
+        v(numbers.floats({sizes.batch, sizes.keys, sizes.kv_heads, sizes.head_size})),
+        dout(numbers.floats({sizes.batch, sizes.queries, sizes.heads, sizes.head_size})),
+        starts(document_starts(sizes.batch, sizes.keys)),
+        out(dout),
+        dq(dout),
+        dk(k),
+        dv(k),
+        log_sum_exp({sizes.batch, sizes.heads, sizes.queries}) {}
+
+  [[nodiscard]] AttentionShape shape() const {
+    return {.batch = sizes.batch,
+            .queries = sizes.queries,
+            .keys = sizes.keys,
+            .heads = sizes.heads,
+            .kv_heads = sizes.kv_heads,
+            .head_size = sizes.head_size,
+            .causal = sizes.causal,
+            .window = sizes.window,
+            .scale = static_cast<float>(1 / std::sqrt(static_cast<double>(sizes.head_size)))};
+  }
+  [[nodiscard]] Dropout dropout() const {
+    return {.probability = sizes.dropout, .seed = 0x123456789ABCDEF0U, .site = 3, .step = 77, .first_sequence = 5};
+  }
+  [[nodiscard]] tensor::Tensor starts_or_none() { return sizes.documents ? starts.tensor() : tensor::Tensor{}; }
+
+  void run(const device::Device& device) {
+    // Scratch that was never written must not matter.
+    const auto bytes = static_cast<std::size_t>(attention_scratch_bytes(device, shape()));
+    Array<float> memory({static_cast<std::int64_t>(bytes / sizeof(float) + 1)});
+    std::fill(memory.values().begin(), memory.values().end(), std::numeric_limits<float>::quiet_NaN());
+    const tensor::Tensor scratch{
+        memory.values().data(), {static_cast<std::int64_t>(bytes)}, Dtype::u8, device::Space::host};
+    attention_forward(device, shape(), dropout(), q.tensor(), k.tensor(), v.tensor(), starts_or_none(), out.tensor(),
+                      log_sum_exp.tensor(), scratch);
+    attention_backward(device, shape(), dropout(), q.tensor(), k.tensor(), v.tensor(), starts_or_none(), out.tensor(),
+                       log_sum_exp.tensor(), dout.tensor(), dq.tensor(), dk.tensor(), dv.tensor(), scratch);
+  }
+
+  void run_portable() {
+    portable::attention_forward(shape(), dropout(), q.tensor(), k.tensor(), v.tensor(), starts_or_none(), out.tensor(),
+                                log_sum_exp.tensor());
+    portable::attention_backward(shape(), dropout(), q.tensor(), k.tensor(), v.tensor(), starts_or_none(), out.tensor(),
+                                 log_sum_exp.tensor(), dout.tensor(), dq.tensor(), dk.tensor(), dv.tensor());
+  }
+
+  test::Numbers numbers{11};
+  Sizes sizes;
+  Array<float> q, k, v, dout;
+  Array<std::int32_t> starts;
+  Array<float> out, dq, dk, dv, log_sum_exp;
+};
+
+reference::AttentionResult expected_of(const Attention& a) {
+  const AttentionShape shape = a.shape();
+  const auto position = [shape](std::size_t i) { return shape.keys - shape.queries + static_cast<std::int64_t>(i); };
+  reference::AttentionCase c{.batch = static_cast<std::size_t>(shape.batch),
+                             .queries = static_cast<std::size_t>(shape.queries),
+                             .keys = static_cast<std::size_t>(shape.keys),
+                             .heads = static_cast<std::size_t>(shape.heads),
+                             .kv_heads = static_cast<std::size_t>(shape.kv_heads),
+                             .head_size = static_cast<std::size_t>(shape.head_size),
+                             .scale = shape.scale,
+                             .visible = {},
+                             .factor = {}};
+  c.visible = [&, shape](std::size_t b, std::size_t i, std::size_t j) {
+    const auto key = static_cast<std::int64_t>(j);
+    const auto first = a.starts.values()[b * c.keys + static_cast<std::size_t>(position(i))];
+    return (!shape.causal || key <= position(i)) && (shape.window == 0 || key > position(i) - shape.window) &&
+           (!a.sizes.documents || key >= first);
+  };
+  c.factor = [&, shape](std::size_t b, std::size_t h, std::size_t i, std::size_t j) {
+    if (a.sizes.dropout == 0) return 1.0;
+    const auto row = static_cast<std::int64_t>(h) * shape.keys + position(i);
+    const bool kept =
+        survives(a.dropout(), 5 + static_cast<std::int64_t>(b), row * shape.keys + static_cast<std::int64_t>(j));
+    return kept ? 1 / (1 - static_cast<double>(a.sizes.dropout)) : 0.0;
+  };
+  return reference::attention(c, a.q.doubles(), a.k.doubles(), a.v.doubles(), a.dout.doubles());
+}
+
+std::string name_of(const Sizes& s) {
+  return "queries " + std::to_string(s.queries) + " keys " + std::to_string(s.keys) + " heads " +
+         std::to_string(s.heads) + "/" + std::to_string(s.kv_heads) + " size " + std::to_string(s.head_size) +
+         " window " + std::to_string(s.window) + " dropout " + std::to_string(s.dropout);
+}
+
+void expect_near(const Attention& a, const reference::AttentionResult& expected) {
+  EXPECT_TRUE(test::all_near(a.out.values(), expected.out, tolerance)) << "out";
+  EXPECT_TRUE(test::all_near(a.log_sum_exp.values(), expected.log_sum_exp, tolerance)) << "log_sum_exp";
+  // Of a query that sees one key the exact dq is zero; 1 is the scale of its terms.
+  EXPECT_TRUE(test::all_near(a.dq.values(), expected.dq, tolerance, 1)) << "dq";
+  EXPECT_TRUE(test::all_near(a.dk.values(), expected.dk, tolerance, 1)) << "dk";
+  EXPECT_TRUE(test::all_near(a.dv.values(), expected.dv, tolerance, 1)) << "dv";
+}
+
+TEST(Attention, MatchesTheDefinitionAtAwkwardSizes) {
+  const device::Device device({.num_threads = 2, .isa = device::detect_isa()});
+  for (const Sizes& sizes : all_sizes) {
+    SCOPED_TRACE(name_of(sizes));
+    Attention attention(sizes);
+    attention.run(device);
+    expect_near(attention, expected_of(attention));
+  }
+}
+
+TEST(Attention, MatchesTheDefinitionInItsPortableForm) {
+  const device::Device device({.num_threads = 1, .isa = device::Isa::generic});  // brings Kokkos up
+  for (const Sizes& sizes : all_sizes) {
+    SCOPED_TRACE(name_of(sizes));
+    Attention attention(sizes);
+    attention.run_portable();
+    expect_near(attention, expected_of(attention));
+  }
+}
+
+TEST(Attention, GivesTheSameBitsOnEveryDevice) {
+  for (const Sizes& sizes : all_sizes) {
+    SCOPED_TRACE(name_of(sizes));
+    Attention first(sizes);
+    first.run(device::Device({.num_threads = 1, .isa = device::Isa::generic}));
+    test::for_each_device([&](const device::Device& device) {
+      Attention attention(sizes);
+      attention.run(device);
+      EXPECT_TRUE(test::same_bits(attention.out.values(), first.out.values()));
+      EXPECT_TRUE(test::same_bits(attention.log_sum_exp.values(), first.log_sum_exp.values()));
+      EXPECT_TRUE(test::same_bits(attention.dq.values(), first.dq.values()));
+      EXPECT_TRUE(test::same_bits(attention.dk.values(), first.dk.values()));
+      EXPECT_TRUE(test::same_bits(attention.dv.values(), first.dv.values()));
+    });
+  }
+}
+
+TEST(Attention, OfASequenceOrHeadDoesNotDependOnItsNeighbours) {
+  const device::Device device({.num_threads = 2, .isa = device::detect_isa()});
+  const std::int64_t tokens = 61;
+  const std::int64_t size = 24;
+  Attention both({2, tokens, tokens, 2, 2, size});
+  both.run(device);
+  for (std::int64_t b = 0; b < 2; ++b) {
+    for (std::int64_t h = 0; h < 2; ++h) {
+      Attention alone({1, tokens, tokens, 1, 1, size});
+      const auto part_of = [&](const Array<float>& from) {
+        std::vector<float> values;
+        for (std::int64_t t = 0; t < tokens; ++t) {
+          const auto row = from.values().begin() + ((b * tokens + t) * 2 + h) * size;
+          values.insert(values.end(), row, row + size);
+        }
+        return Array<float>({1, tokens, 1, size}, values);
+      };
+      alone.q = part_of(both.q);
+      alone.k = part_of(both.k);
+      alone.v = part_of(both.v);
+      alone.dout = part_of(both.dout);
+      alone.run(device);
+      EXPECT_TRUE(test::same_bits(alone.out.values(), part_of(both.out).values()));
+      EXPECT_TRUE(test::same_bits(alone.dq.values(), part_of(both.dq).values()));
+      EXPECT_TRUE(test::same_bits(alone.dk.values(), part_of(both.dk).values()));
+      EXPECT_TRUE(test::same_bits(alone.dv.values(), part_of(both.dv).values()));
+    }
+  }
+}
+
+TEST(Attention, GradientMatchesFiniteDifferences) {
+  const device::Device device({.num_threads = 1, .isa = device::detect_isa()});
+  Attention a({1, 7, 9, 2, 1, 3, 0, true, false, 0.25F});
+  a.run(device);
+  const auto loss = [&] {
+    const std::vector<double> out = expected_of(a).out;
+    double sum = 0;
+    for (std::size_t i = 0; i < out.size(); ++i) sum += out[i] * a.dout.values()[i];
+    return sum;
+  };
+  const auto differences = [&](Array<float>& input) {
+    const float step = 0x1p-8F;
+    std::vector<double> result;
+    for (float& value : input.values()) {
+      const float before = value;
+      value = before + step;
+      const double above = loss();
+      value = before - step;
+      const double below = loss();
+      value = before;
+      result.push_back((above - below) / (2 * static_cast<double>(step)));
+    }
+    return result;
+  };
+  EXPECT_TRUE(test::all_near(a.dq.values(), differences(a.q), 1e-4));
+  EXPECT_TRUE(test::all_near(a.dk.values(), differences(a.k), 1e-4));
+  EXPECT_TRUE(test::all_near(a.dv.values(), differences(a.v), 1e-4));
+}
+
+TEST(Attention, StaysExactWithLargeScores) {
+  const device::Device device({.num_threads = 1, .isa = device::detect_isa()});
+  Attention a({1, 70, 70, 1, 1, 8});
+  for (float& value : a.q.values()) value *= 40;
+  a.run(device);
+  const reference::AttentionResult expected = expected_of(a);
+  EXPECT_TRUE(test::all_near(a.out.values(), expected.out, 1e-4));
+  EXPECT_TRUE(test::all_near(a.log_sum_exp.values(), expected.log_sum_exp, tolerance));
+}
+
+TEST(Attention, ShowsANanOfItsInputs) {
+  const device::Device device({.num_threads = 1, .isa = device::detect_isa()});
+  Attention a({1, 70, 70, 1, 1, 8});
+  a.k.values()[8 * 66] = std::numeric_limits<float>::quiet_NaN();
+  a.run(device);
+  EXPECT_TRUE(std::isnan(a.out.values().back()));
+  EXPECT_FALSE(std::isnan(a.out.values().front()));
+  EXPECT_TRUE(std::isnan(a.dq.values().back()));
+}
+
+TEST(Attention, TakesHalfPrecisionInputs) {
+  const device::Device device({.num_threads = 2, .isa = device::detect_isa()});
+  Attention a({1, 97, 97, 2, 1, 20});
+  const auto rounded = [](Array<float>& from, const tensor::Shape& shape) {
+    Array<Bf16> result(shape);
+    for (std::size_t i = 0; i < result.values().size(); ++i) {
+      const float value = std::ldexp(std::nearbyint(std::ldexp(from.values()[i], 5)), -5);
+      std::uint32_t bits = 0;
+      std::memcpy(&bits, &value, sizeof bits);
+      from.values()[i] = value;
+      result.values()[i].bits = static_cast<std::uint16_t>(bits >> 16);
+    }
+    return result;
+  };
+  const tensor::Shape query_shape = a.q.tensor().shape;
+  Array<Bf16> q = rounded(a.q, query_shape);
+  Array<Bf16> k = rounded(a.k, a.k.tensor().shape);
+  Array<Bf16> v = rounded(a.v, a.v.tensor().shape);
+  Array<Bf16> out(query_shape);
+  const auto bytes = attention_scratch_bytes(device, a.shape());
+  std::vector<char> memory(static_cast<std::size_t>(bytes));
+  attention_forward(device, a.shape(), {}, q.tensor(), k.tensor(), v.tensor(), {}, out.tensor(), a.log_sum_exp.tensor(),
+                    {memory.data(), {bytes}, Dtype::u8, device::Space::host});
+  std::vector<float> widened;
+  for (const Bf16 value : out.values()) {
+    const std::uint32_t bits = std::uint32_t{value.bits} << 16;
+    float x = 0;
+    std::memcpy(&x, &bits, sizeof x);
+    widened.push_back(x);
+  }
+  EXPECT_TRUE(test::all_near(widened, expected_of(a).out, 0x1p-8));
+}
+
+}  // namespace
+}  // namespace trireme::kernels
