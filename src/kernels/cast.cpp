@@ -8,6 +8,9 @@
 #include "kernels/host/isa_call.hpp"
 #include "kernels/portable/cast.hpp"
 
+// Why there is a host form: ns an element on a Xeon with AMX, one thread, fp32 to bf16 in cache, portable over a Serial
+// Kokkos against AVX-512: 0.24 / 0.12.
+
 namespace trireme::kernels {
 
 namespace {

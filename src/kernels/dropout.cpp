@@ -12,6 +12,9 @@
 #include "kernels/host/isa_call.hpp"
 #include "kernels/philox.hpp"
 
+// Why there is a host form: ns an element on a Xeon with AMX, one thread, fp32 in cache, portable over a Serial Kokkos
+// against AVX-512: residual_add 0.7 / 0.14, with dropout 14 / 0.7.
+
 namespace trireme::kernels {
 
 namespace {

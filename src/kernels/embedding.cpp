@@ -9,6 +9,9 @@
 #include "kernels/host/isa_call.hpp"
 #include "kernels/portable/embedding.hpp"
 
+// Why there is a host form: ns an element on a Xeon with AMX, one thread, fp32, width 768, portable over a Serial
+// Kokkos against AVX-512: forward 3.7 / 0.12, backward 0.7 / 0.12.
+
 namespace trireme::kernels {
 
 namespace {

@@ -10,6 +10,9 @@
 #include "kernels/norm_arguments.hpp"
 #include "kernels/portable/norm.hpp"
 
+// Why there is a host form: ns an element on a Xeon with AMX, one thread, fp32, 32 x 768, portable over a Serial Kokkos
+// against AVX-512: forward 1.5 / 0.2, backward 2.8 / 0.55.
+
 namespace trireme::kernels {
 
 namespace {

@@ -10,6 +10,9 @@
 #include "kernels/host/rotary.isa.hpp"
 #include "kernels/portable/rotary.hpp"
 
+// Why there is a host form: ns an element on a Xeon with AMX, one thread, fp32, 12 heads of 64, portable over a Serial
+// Kokkos against AVX-512: 3.3 / 0.1.
+
 namespace trireme::kernels {
 
 void rotary_table(double base, const tensor::Tensor& table) {
