@@ -84,10 +84,13 @@ std::vector<StoredPiece> arrange(const Plan& plan) {
   }
   std::vector<StoredPiece> pieces;
   for (auto& [key, rectangles] : by_shard_and_tensor) {
-    const Dtype dtype = plan.tensors[static_cast<std::size_t>(key.second)].dtype;
+    const TensorInfo& tensor = plan.tensors[static_cast<std::size_t>(key.second)];
     std::int64_t number = 0;
-    for (const Shard& rectangle : join_neighbours(std::move(rectangles))) {
-      pieces.push_back({key.second, key.first, number++, rectangle, tile_extent(rectangle.extent, dtype), 0});
+    // One file for all ranks holds every tensor whole, whatever its parts in memory.
+    rectangles = plan.ranks_per_file >= plan.num_ranks ? std::vector{tensor::whole(tensor.shape)}
+                                                       : join_neighbours(std::move(rectangles));
+    for (const Shard& rectangle : rectangles) {
+      pieces.push_back({key.second, key.first, number++, rectangle, tile_extent(rectangle.extent, tensor.dtype), 0});
     }
   }
   return pieces;
@@ -111,17 +114,17 @@ std::string describe(std::span<const Piece> pieces) {
 }
 
 Plan make_plan(const std::vector<std::string>& descriptions, std::int64_t ranks_per_file) {
-  const auto num_ranks = static_cast<std::int64_t>(descriptions.size());
   const std::vector<Given> given = parse_descriptions(descriptions);
   Plan plan;
+  plan.num_ranks = static_cast<std::int64_t>(descriptions.size());
   plan.tensors = collect_tensors(given);
   plan.sources = collect_sources(given, plan.tensors);
   check_covers(plan);
   for (plan.ranks_per_file = ranks_per_file;; plan.ranks_per_file *= 2) {
     plan.pieces = arrange(plan);
-    if (plan.ranks_per_file >= num_ranks || most_pieces(plan) <= max_pieces_per_tensor) break;
+    if (plan.ranks_per_file >= plan.num_ranks || most_pieces(plan) <= max_pieces_per_tensor) break;
   }
-  plan.num_shards = (num_ranks + plan.ranks_per_file - 1) / plan.ranks_per_file;
+  plan.num_shards = (plan.num_ranks + plan.ranks_per_file - 1) / plan.ranks_per_file;
   number_tiles(plan.pieces, static_cast<std::size_t>(plan.num_shards));
   for (const TensorInfo& tensor : plan.tensors) {
     plan.payload_bytes += static_cast<std::uint64_t>(tensor.shape.size()) * size_of(tensor.dtype);

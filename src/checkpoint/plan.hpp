@@ -22,7 +22,8 @@ struct Plan {
   std::vector<TensorInfo> tensors;   ///< by name
   std::vector<SourcePiece> sources;  ///< by rank
   std::vector<StoredPiece> pieces;   ///< by shard, tensor, number
-  std::int64_t ranks_per_file = 1;   ///< as asked, doubled until no tensor has more than max_pieces_per_tensor
+  std::int64_t num_ranks = 1;
+  std::int64_t ranks_per_file = 1;  ///< as asked, doubled until no tensor has more than max_pieces_per_tensor
   std::int64_t num_shards = 1;
   std::uint64_t payload_bytes = 0;  ///< of all tensors
 

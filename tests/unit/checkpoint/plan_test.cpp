@@ -1,0 +1,115 @@
+#include "checkpoint/plan.hpp"
+
+#include <functional>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "trireme/base/error.hpp"
+
+#include "unit/checkpoint/sample.hpp"
+
+namespace trireme::checkpoint {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::string problem_of(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+std::string piece_text(const std::string& name, const Shape& shape, const Shard& rectangle, Dtype dtype = Dtype::f32) {
+  const Piece piece{name, shape, dtype, rectangle, nullptr};
+  return describe({&piece, 1});
+}
+
+/// Descriptions of ranks that hold flat cuts of one matrix.
+std::vector<std::string> flat_ranks(const Shape& shape, int num_ranks) {
+  std::vector<std::string> descriptions;
+  for (std::int64_t rank = 0; rank < num_ranks; ++rank) {
+    std::string text;
+    for (const Shard& part :
+         test::cut_flat(shape, shape.size() * rank / num_ranks, shape.size() * (rank + 1) / num_ranks)) {
+      text += piece_text("weights/a", shape, part);
+    }
+    descriptions.push_back(text);
+  }
+  return descriptions;
+}
+
+TEST(Plan, EachRankWritesItsOwnFile) {
+  const Plan plan = make_plan(flat_ranks({12, 5}, 4), 1);
+  EXPECT_EQ(plan.num_shards, 4);
+  EXPECT_EQ(plan.writer_of(3), 3);
+  EXPECT_EQ(plan.payload_bytes, 240U);
+  ASSERT_EQ(plan.pieces.size(), 4U);
+  EXPECT_EQ(plan.pieces[2].rectangle, (Shard{{6, 0}, {3, 5}}));
+}
+
+TEST(Plan, RanksOfAGroupShareAFileAndJoinTheirPieces) {
+  const Plan plan = make_plan(flat_ranks({13, 7}, 5), 2);
+  EXPECT_EQ(plan.num_shards, 3);
+  EXPECT_EQ(plan.shard_of(4), 2);
+  EXPECT_EQ(plan.writer_of(1), 2);
+  for (const StoredPiece& piece : plan.pieces) EXPECT_LT(piece.number, 3);
+}
+
+TEST(Plan, ManyRanksAreGroupedUntilATensorHasFewPieces) {
+  for (const int num_ranks : {65, 300, 1000}) {
+    const Plan plan = make_plan(flat_ranks({1021, 769}, num_ranks), 1);
+    EXPECT_GT(plan.ranks_per_file, 1);
+    EXPECT_LE(plan.pieces.size(), max_pieces_per_tensor) << num_ranks;
+    std::vector<Shard> rectangles;
+    for (const StoredPiece& piece : plan.pieces) rectangles.push_back(piece.rectangle);
+    EXPECT_EQ(cover_problem({1021, 769}, rectangles), "");
+  }
+}
+
+TEST(Plan, OneFileForAllHoldsAPinwheelWhole) {
+  const Shape shape{3, 3};
+  std::string text;
+  for (const Shard& part : {Shard{{0, 0}, {1, 2}}, Shard{{0, 2}, {2, 1}}, Shard{{2, 1}, {1, 2}}, Shard{{1, 0}, {2, 1}},
+                            Shard{{1, 1}, {1, 1}}}) {
+    text += piece_text("weights/a", shape, part);
+  }
+  const Plan plan = make_plan({text}, 1);
+  ASSERT_EQ(plan.pieces.size(), 1U);
+  EXPECT_EQ(plan.pieces[0].rectangle, tensor::whole(shape));
+}
+
+TEST(Plan, RefusesTensorsNotGivenExactlyOnce) {
+  const std::string whole = piece_text("weights/a", {4}, {{0}, {4}});
+  EXPECT_THAT(problem_of([&] {
+                static_cast<void>(make_plan({whole, whole}, 1));
+              }),
+              AllOf(HasSubstr("`weights/a`"), HasSubstr("overlap")));
+  EXPECT_THAT(problem_of([&] {
+                static_cast<void>(make_plan({piece_text("weights/a", {4}, {{0}, {3}})}, 1));
+              }),
+              AllOf(HasSubstr("`weights/a`"), HasSubstr("3 of 4")));
+  EXPECT_THAT(
+      problem_of([&] {
+        static_cast<void>(make_plan(
+            {piece_text("weights/a", {4}, {{0}, {2}}), piece_text("weights/a", {4}, {{2}, {2}}, Dtype::f64)}, 1));
+      }),
+      AllOf(HasSubstr("rank 1"), HasSubstr("fp64")));
+}
+
+TEST(Plan, RefusesNamesAndShapesThatCannotBeStored) {
+  for (const char* name : {"weights/", "weight/a", "weights/a/b", "weights/..", "moments/first/", "weights/a b", ""}) {
+    EXPECT_NE(problem_of([&] { static_cast<void>(make_plan({piece_text(name, {1}, {{0}, {1}})}, 1)); }), "") << name;
+  }
+  const Shape long_vector{(std::int64_t{1} << 31) + 1};
+  EXPECT_NE(tensor_problem({"weights/a", long_vector, Dtype::f32}), "");
+  EXPECT_NE(tensor_problem({"weights/a", {0, 5}, Dtype::f32}), "");
+  EXPECT_NE(tensor_problem({"weights/a", {std::int64_t{1} << 32, std::int64_t{1} << 32}, Dtype::f32}), "");
+}
+
+}  // namespace
+}  // namespace trireme::checkpoint
