@@ -19,16 +19,9 @@
 //   to_double  broadcast_double   sums in double
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
 #include "trireme/base/dtype.hpp"
 
-#ifndef TRIREME_ISA
-#define TRIREME_ISA generic
-#endif
-
-#define TRIREME_INLINE [[gnu::always_inline]] inline
+#include "kernels/host/simd/namespace.hpp"
 
 #if defined(TRIREME_ISA_IS_AVX512)
 #include "kernels/host/simd/avx512.hpp"

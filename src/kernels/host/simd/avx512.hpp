@@ -3,6 +3,8 @@
 
 #include <immintrin.h>
 
+#include "kernels/host/simd/namespace.hpp"
+
 namespace trireme::kernels::host::TRIREME_ISA {
 
 struct F32x16 {

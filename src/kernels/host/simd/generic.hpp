@@ -1,6 +1,8 @@
 // Sixteen lanes as plain arrays, for any processor. Included by simd.hpp only, which says what each function does.
 #pragma once
 
+#include "kernels/host/simd/namespace.hpp"
+
 namespace trireme::kernels::host::TRIREME_ISA {
 
 inline constexpr int lanes_of_generic = 16;
