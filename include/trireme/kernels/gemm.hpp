@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "trireme/device/arena.hpp"
 #include "trireme/device/device.hpp"
@@ -55,5 +56,8 @@ class Gemm {
 /// the middle of a sum over k. Where it is false, sums that must not depend on the grid need the separate addition.
 [[nodiscard]] bool sum_post_op_is_exact(const device::Device& device, Product product, std::int64_t num_tokens,
                                         std::int64_t in, std::int64_t out, Dtype dtype);
+
+/// The library that multiplies, `oneDNN 2.6.3`.
+[[nodiscard]] std::string gemm_library_version();
 
 }  // namespace trireme::kernels

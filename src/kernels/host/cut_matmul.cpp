@@ -51,8 +51,10 @@ std::unique_ptr<Matmul>& CutMatmul::primitive(std::int64_t row, std::int64_t col
 }
 
 void CutMatmul::run(const device::Device& device, const void* a, const void* b, const void* bias, void* c) {
-  device.parallel(pieces_.num_blocks(),
-                  [&](std::int64_t block, int thread) { run_block(block, thread, a, b, bias, c); });
+  // One by one: the last pieces are smaller, and a core may be lent to somebody else.
+  constexpr bool dynamic = true;
+  device.parallel(
+      pieces_.num_blocks(), [&](std::int64_t block, int thread) { run_block(block, thread, a, b, bias, c); }, dynamic);
 }
 
 void CutMatmul::run_block(std::int64_t block, int thread, const void* a, const void* b, const void* bias, void* c) {

@@ -25,11 +25,11 @@ constexpr std::int64_t depth_grain = 64;
 Limits limits_of(Product product) {
   switch (product) {
     case Product::forward:
-      return {.rows = 256, .columns = 768, .min_rows = 256, .min_columns = 192, .depth = 1024};
+      return {.rows = 512, .columns = 1024, .min_rows = 256, .min_columns = 192, .depth = 1024};
     case Product::backward_input:
-      return {.rows = 256, .columns = 768, .min_rows = 128, .min_columns = 192, .depth = 1024};
+      return {.rows = 512, .columns = 1024, .min_rows = 128, .min_columns = 384, .depth = 1024};
     case Product::backward_weight:
-      return {.rows = 256, .columns = 768, .min_rows = 64, .min_columns = 192, .depth = 512};
+      return {.rows = 512, .columns = 1024, .min_rows = 64, .min_columns = 192, .depth = 512};
   }
   return {};
 }
@@ -60,13 +60,11 @@ Pieces cut_product(Product product, std::int64_t m, std::int64_t n, std::int64_t
   std::int64_t rows = num_even(m, limits.rows);
   std::int64_t columns = num_even(n, limits.columns);
   while (rows * columns < enough_blocks) {
-    if (n >= 2 * columns * limits.min_columns) {
-      columns *= 2;
-    } else if (m >= 2 * rows * limits.min_rows) {
-      rows *= 2;
-    } else {
-      break;
-    }
+    const bool can_halve_rows = m >= 2 * rows * limits.min_rows;
+    const bool can_halve_columns = n >= 2 * columns * limits.min_columns;
+    if (!can_halve_rows && !can_halve_columns) break;
+    const bool rows_are_longer = m / rows > n / columns;
+    (can_halve_rows && (rows_are_longer || !can_halve_columns) ? rows : columns) *= 2;
   }
   return {.rows = Cut(m, rows, row_grain),
           .columns = Cut(n, columns, column_grain),

@@ -3,8 +3,16 @@
 #include <fmt/format.h>
 
 #include "trireme/base/error.hpp"
+#include "trireme/kernels/gemm.hpp"
 
-namespace trireme::kernels::host {
+namespace trireme::kernels {
+
+std::string gemm_library_version() {
+  const dnnl_version_t& version = *dnnl::version();
+  return fmt::format("oneDNN {}.{}.{}", version.major, version.minor, version.patch);
+}
+
+namespace host {
 
 namespace {
 
@@ -46,4 +54,5 @@ void throw_onednn_error(const dnnl::error& error, const std::string& doing) {
       fmt::format("oneDNN failed (status {}: {}) while {}", static_cast<int>(error.status), error.what(), doing));
 }
 
-}  // namespace trireme::kernels::host
+}  // namespace host
+}  // namespace trireme::kernels

@@ -3,10 +3,12 @@
 
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <tuple>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -65,7 +67,7 @@ struct Sizes {
 /// A Gemm with a device and an arena of its own.
 struct Rank {
   explicit Rank(int num_threads)
-      : device({.num_threads = num_threads, .isa = device::detect_isa()}), arena(std::size_t{64} << 20U) {}
+      : device({.num_threads = num_threads, .isa = device::detect_isa()}), arena(std::size_t{4} << 20U) {}
   Device device;
   device::Arena arena;
   Gemm gemm{device, arena};
@@ -185,8 +187,8 @@ INSTANTIATE_TEST_SUITE_P(Awkward, GemmSizes,
                                          Sizes{97, 97, 1025}, Sizes{33, 257, 2050}, Sizes{257, 770, 771},
                                          Sizes{33, 97, 50257}, Sizes{64, 128, 128}),
                          [](const auto& sizes) {
-                           return "N" + std::to_string(sizes.param.tokens) + "In" + std::to_string(sizes.param.in) +
-                                  "Out" + std::to_string(sizes.param.out);
+                           const auto& [tokens, in, out] = sizes.param;
+                           return fmt::format("N{}In{}Out{}", tokens, in, out);
                          });
 
 TEST(Gemm, DoesNothingForNoTokensButSetsTheWeightGradientToZero) {
