@@ -21,7 +21,8 @@ std::string quoted(const std::string& text) {
       out += c;
     }
   }
-  return out + "\"";
+  out += '"';
+  return out;
 }
 
 std::string number_text(double x) {
@@ -39,7 +40,7 @@ struct TextMaker {
   std::string operator()(const std::vector<T>& list) const {
     std::vector<std::string> parts;
     for (const T& x : list) parts.push_back((*this)(x));
-    return "[" + join(parts) + "]";
+    return fmt::format("[{}]", join(parts));
   }
 };
 
