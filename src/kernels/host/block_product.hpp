@@ -13,8 +13,10 @@ inline constexpr std::int64_t product_rows = 8;
 
 #if defined(TRIREME_ISA_IS_AVX512)
 inline constexpr int register_rows = 8, register_vectors = 3;
-#else
+#elif defined(TRIREME_ISA_IS_AVX2)
 inline constexpr int register_rows = 4, register_vectors = 1;
+#else
+inline constexpr int register_rows = 2, register_vectors = 1;
 #endif
 
 /// How the left operand lies: element (row, n) at a[row * stride + n], or at a[n * stride + row].
@@ -33,6 +35,7 @@ struct ProductOperands {
 template <Left left, Begin begin, int vectors>
 TRIREME_INLINE void register_block(const ProductOperands& p, std::int64_t length) {
   F32x16 sums[register_rows][vectors];
+#pragma GCC unroll 8
   for (int r = 0; r < register_rows; ++r) {
     for (int v = 0; v < vectors; ++v) {
       sums[r][v] = begin == Begin::zero ? zero() : load(p.c + r * p.c_stride + 16 * v);
@@ -42,11 +45,13 @@ TRIREME_INLINE void register_block(const ProductOperands& p, std::int64_t length
   for (std::int64_t n = 0; n < length; ++n, b += p.b_stride) {
     F32x16 right[vectors];
     for (int v = 0; v < vectors; ++v) right[v] = load(b + 16 * v);
+#pragma GCC unroll 8
     for (int r = 0; r < register_rows; ++r) {
       const F32x16 factor = broadcast(left == Left::rows ? p.a[r * p.a_stride + n] : p.a[n * p.a_stride + r]);
       for (int v = 0; v < vectors; ++v) sums[r][v] = fma(factor, right[v], sums[r][v]);
     }
   }
+#pragma GCC unroll 8
   for (int r = 0; r < register_rows; ++r) {
     for (int v = 0; v < vectors; ++v) store(p.c + r * p.c_stride + 16 * v, sums[r][v]);
   }
