@@ -5,6 +5,7 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -180,16 +181,17 @@ TEST_P(GemmSizes, GivesTheSameBitsOnAnyNumberOfThreads) {
   }
 }
 
+std::string name_of_sizes(const testing::TestParamInfo<Sizes>& tested) {
+  return fmt::format("N{}In{}Out{}", tested.param.tokens, tested.param.in, tested.param.out);
+}
+
 INSTANTIATE_TEST_SUITE_P(Awkward, GemmSizes,
                          testing::Values(Sizes{1, 1, 1}, Sizes{1, 33, 97}, Sizes{7, 1, 33}, Sizes{33, 97, 1},
                                          Sizes{97, 257, 7}, Sizes{257, 7, 257}, Sizes{257, 1025, 97},
                                          Sizes{33, 2050, 257}, Sizes{1025, 97, 33}, Sizes{2050, 33, 97},
                                          Sizes{97, 97, 1025}, Sizes{33, 257, 2050}, Sizes{257, 770, 771},
                                          Sizes{33, 97, 50257}, Sizes{64, 128, 128}),
-                         [](const auto& sizes) {
-                           const auto& [tokens, in, out] = sizes.param;
-                           return fmt::format("N{}In{}Out{}", tokens, in, out);
-                         });
+                         name_of_sizes);
 
 TEST(Gemm, DoesNothingForNoTokensButSetsTheWeightGradientToZero) {
   Rank rank(2);
