@@ -41,6 +41,12 @@ void add_tokens(std::span<const std::int32_t> ids, Dtype dtype, Part& part) {
   part.num_tokens += static_cast<std::int64_t>(ids.size());
 }
 
+/// Fills `values` from as many bytes; memcpy must not see the null pointer of an empty vector.
+template <class T>
+void copy_bytes(std::string_view bytes, std::vector<T>& values) {
+  if (!values.empty()) std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
+}
+
 std::optional<Head> head_of(std::string_view bytes) {
   Head head;
   if (bytes.size() < sizeof(Head)) return std::nullopt;
@@ -54,6 +60,8 @@ std::optional<Head> checked_head(std::string_view bytes) {
   const auto head = head_of(bytes);
   if (!head) return std::nullopt;
   const std::string_view content = bytes.substr(sizeof(Head));
+  const auto bytes_of_documents = static_cast<std::uint64_t>(head->num_documents) * sizeof(std::int64_t);
+  if (static_cast<std::uint64_t>(head->token_bytes) + bytes_of_documents != content.size()) return std::nullopt;
   if (io::hash128(content.data(), content.size()) != head->content) return std::nullopt;
   return head;
 }
@@ -88,7 +96,7 @@ Part tokenize(const Piece& piece, const text::Tokenizer& tokenizer, Dtype dtype)
 Part narrow_ids(const Piece& piece, Dtype dtype) {
   constexpr auto id_bytes = sizeof(std::int32_t);
   std::vector<std::int32_t> ids(piece.bytes.size() / id_bytes);
-  std::memcpy(ids.data(), piece.bytes.data(), piece.bytes.size());
+  copy_bytes(piece.bytes, ids);
   Part part;
   add_tokens(ids, dtype, part);
   for (const std::int64_t offset : piece.documents) part.documents.push_back(offset / std::int64_t{id_bytes});
@@ -125,8 +133,7 @@ Part read_part(const std::string& path) {
   part.num_tokens = head->num_tokens;
   part.tokens = bytes.substr(sizeof(Head), static_cast<std::size_t>(head->token_bytes));
   part.documents.resize(static_cast<std::size_t>(head->num_documents));
-  std::memcpy(part.documents.data(), bytes.data() + sizeof(Head) + head->token_bytes,
-              part.documents.size() * sizeof(std::int64_t));
+  copy_bytes(std::string_view(bytes).substr(sizeof(Head) + part.tokens.size()), part.documents);
   return part;
 }
 
