@@ -70,6 +70,51 @@ host::AttentionArguments<T> arguments_of(const AttentionShape& shape, const Drop
   return arguments;
 }
 
+std::int64_t num_tiles(std::int64_t count, std::int64_t tile) {
+  return rounded_up(count, tile) / tile;
+}
+
+// Of matrix products, a pass that makes all gradients at once takes five and two separate ones seven; but the first is
+// cut into groups only, the others anywhere.
+bool one_pass_is_faster(std::int64_t groups, std::int64_t threads) {
+  return 5 * rounded_up(groups, threads) <= 7 * groups;
+}
+
+template <class T>
+void backward_in_one_pass(const device::Device& device, const AttentionShape& shape,
+                          const host::AttentionArguments<T>& arguments, const Tensor& scratch) {
+  const auto backward = TRIREME_ISA_CALL(device, attention_backward_group<T>);
+  const std::int64_t tiles = num_tiles(shape.queries, host::attention_tile_queries);
+  device.parallel(
+      shape.batch * shape.kv_heads,
+      [&](std::int64_t group, int thread) {
+        backward(arguments, group / shape.kv_heads, group % shape.kv_heads, host::AttentionGradient::all, 0, tiles,
+                 scratch_of(scratch, shape, thread));
+      },
+      true);
+}
+
+template <class T>
+void backward_in_parts(const device::Device& device, const AttentionShape& shape,
+                       const host::AttentionArguments<T>& arguments, const Tensor& scratch) {
+  const auto backward = TRIREME_ISA_CALL(device, attention_backward_group<T>);
+  const std::int64_t groups = shape.batch * shape.kv_heads;
+  const auto in_parts = [&](host::AttentionGradient gradient, std::int64_t tiles) {
+    const std::int64_t parts = std::min(tiles, rounded_up(4 * device.num_threads(), groups) / groups);
+    device.parallel(
+        groups * parts,
+        [&](std::int64_t block, int thread) {
+          const std::int64_t group = block / parts;
+          const std::int64_t part = block % parts;
+          backward(arguments, group / shape.kv_heads, group % shape.kv_heads, gradient, tiles * part / parts,
+                   tiles * (part + 1) / parts, scratch_of(scratch, shape, thread));
+        },
+        true);
+  };
+  in_parts(host::AttentionGradient::queries, num_tiles(shape.queries, host::attention_tile_queries));
+  in_parts(host::AttentionGradient::keys, num_tiles(shape.keys, host::attention_tile_keys));
+}
+
 }  // namespace
 
 void attention_forward(const device::Device& device, const AttentionShape& shape, const Dropout& dropout,
@@ -79,10 +124,10 @@ void attention_forward(const device::Device& device, const AttentionShape& shape
   if (device.space() != device::Space::host) {
     return portable::attention_forward(shape, dropout, q, k, v, sequence_starts, out, log_sum_exp);
   }
-  const std::int64_t tiles = rounded_up(shape.queries, host::attention_tile_queries) / host::attention_tile_queries;
+  const std::int64_t tiles = num_tiles(shape.queries, host::attention_tile_queries);
   const std::int64_t groups = shape.batch * shape.kv_heads;
   // Few groups are cut further, though each part packs the keys again.
-  const std::int64_t parts = groups >= 4 * device.num_threads() ? 1 : std::min<std::int64_t>(tiles, 4);
+  const std::int64_t parts = std::min(tiles, rounded_up(4 * device.num_threads(), groups) / groups);
   with_element_type(q.dtype, [&](auto element) {
     using T = decltype(element);
     const auto arguments = arguments_of<T>(shape, dropout, q, k, v, sequence_starts, out, log_sum_exp);
@@ -115,13 +160,12 @@ void attention_backward(const device::Device& device, const AttentionShape& shap
     arguments.dq = dq.as<T>();
     arguments.dk = dk.as<T>();
     arguments.dv = dv.as<T>();
-    const auto backward = TRIREME_ISA_CALL(device, attention_backward_group<T>);
-    device.parallel(
-        shape.batch * shape.kv_heads,
-        [&](std::int64_t group, int thread) {
-          backward(arguments, group / shape.kv_heads, group % shape.kv_heads, scratch_of(scratch, shape, thread));
-        },
-        true);
+    const std::int64_t groups = shape.batch * shape.kv_heads;
+    if (one_pass_is_faster(groups, device.num_threads())) {
+      backward_in_one_pass(device, shape, arguments, scratch);
+    } else {
+      backward_in_parts(device, shape, arguments, scratch);
+    }
   });
 }
 

@@ -10,9 +10,9 @@ struct AdamW {
   double beta1 = 0.9;
   double beta2 = 0.95;
   double epsilon = 1e-8;
-  double weight_decay = 0;     ///< 0 for parameters that do not decay
-  double gradient_scale = 1;   ///< clipping (and loss scale) factor applied to the gradient
-  std::int64_t update = 1;     ///< number of this update, from 1: the bias corrections are functions of it
+  double weight_decay = 0;    ///< 0 for parameters that do not decay
+  double gradient_scale = 1;  ///< clipping (and loss scale) factor applied to the gradient
+  std::int64_t update = 1;    ///< number of this update, from 1: the bias corrections are functions of it
 };
 
 /// One update of `count` contiguous elements, all fp32 on the host, addresses on 64 bytes or not:

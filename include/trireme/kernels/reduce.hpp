@@ -39,8 +39,8 @@ void sum_of_squares(const device::Device& device, std::int64_t rows, std::int64_
 /// target[i] += source[i], count elements of fp32: the tree additions of gradients.
 void add_to(const device::Device& device, std::int64_t count, const float* source, float* target);
 
-/// out[d] (set or added) = sum over rows of x [N, D]: fixed blocks of 32 rows added in a balanced tree (bias gradients).
-/// scratch: column_sum_scratch_elements(N, D) fp32; out [D] fp32.
+/// out[d] (set or added) = sum over rows of x [N, D]: fixed blocks of 32 rows added in a balanced tree (bias
+/// gradients). scratch: column_sum_scratch_elements(N, D) fp32; out [D] fp32.
 void column_sum(const device::Device& device, const tensor::Tensor& x, const tensor::Tensor& out, Write write,
                 const tensor::Tensor& scratch);
 [[nodiscard]] std::int64_t column_sum_scratch_elements(std::int64_t rows, std::int64_t columns);

@@ -39,9 +39,18 @@ TRIREME_ISA_DECLARE(template <class T> void attention_forward_group(const Attent
                                                                     std::int64_t first_tile, std::int64_t last_tile,
                                                                     float* scratch))
 
-/// All gradients of one key/value head of one sequence and of the heads that read it.
-TRIREME_ISA_DECLARE(template <class T> void attention_backward_group(const AttentionArguments<T>& arguments,
-                                                                     std::int64_t sequence, std::int64_t kv_head,
-                                                                     float* scratch))
+/// What a call of the backward pass makes; every cut gives the same bits.
+enum class AttentionGradient : std::uint8_t {
+  all,      ///< dq, dk, dv from one computation of the scores
+  queries,  ///< dq of a range of query tiles
+  keys      ///< dk and dv of a range of key tiles
+};
+
+/// Gradients of one key/value head of one sequence and of the heads that read it. [first_tile, last_tile) is the range
+/// of queries or keys, and every query for AttentionGradient::all.
+TRIREME_ISA_DECLARE(template <class T>
+                    void attention_backward_group(const AttentionArguments<T>& arguments, std::int64_t sequence,
+                                                  std::int64_t kv_head, AttentionGradient gradient,
+                                                  std::int64_t first_tile, std::int64_t last_tile, float* scratch))
 
 }  // namespace trireme::kernels::host

@@ -34,6 +34,10 @@ BackwardScratch lay_out(const AttentionSizes& p, float* scratch) {
   return s;
 }
 
+struct Interval {
+  std::int64_t begin, end;
+};
+
 /// What the softmax's gradient needs of each query: log-sum-exp and rowsum(dout * out).
 struct RowStatistics {
   alignas(64) float log_sum_exp[tile_queries], weighted_sum[tile_queries];
@@ -91,8 +95,10 @@ void softmax_gradient_column(const AttentionSizes& p, const QueryTile& q, const 
 
 template <class T>
 void backward_tile(const AttentionArguments<T>& p, std::int64_t sequence, std::int64_t head, std::int64_t tile,
-                   const BackwardScratch& s) {
+                   AttentionGradient gradient, const Interval& keys, const BackwardScratch& s) {
   const QueryTile q = query_tile(p, sequence, tile);
+  const Interval seen{larger(keys.begin, q.all_begin / tile_keys * tile_keys), smaller(keys.end, q.all_end)};
+  if (seen.begin >= seen.end) return;
   const std::int64_t stride = p.heads * p.head_size;
   const std::int64_t offset = (sequence * p.queries + q.first) * stride + head * p.head_size;
   const std::int64_t lanes = 16 * q.columns;
@@ -102,17 +108,20 @@ void backward_tile(const AttentionArguments<T>& p, std::int64_t sequence, std::i
   transpose_tile(s.dout, s.width, q.columns, s.dout_transposed);
   const RowStatistics rows = row_statistics(p, q, sequence, head, s);
   for (std::int64_t i = 0; i < lanes * s.width; i += 16) store(s.dqueries + i, zero());
-  for (std::int64_t key = q.all_begin / tile_keys * tile_keys; key < q.all_end; key += tile_keys) {
+  for (std::int64_t key = seen.begin; key < seen.end; key += tile_keys) {
     const TileMap map = tile_map(q, key);
     tile_scores(map, s.keys, s.width, p.head_size, s.queries_transposed, s.scores);
     tile_scores(map, s.values, s.width, p.head_size, s.dout_transposed, s.dscores);
     for (std::int64_t column = 0; column < q.columns; ++column) {
       softmax_gradient_column(p, q, map, rows, sequence, head, column, s);
     }
-    tile_scatter(map, s.scores, s.dout, s.width, s.dvalues);
-    tile_scatter(map, s.dscores, s.queries, s.width, s.dkeys);
-    tile_gather(q, map, s.dscores, s.keys, s.width, s.dqueries);
+    if (gradient != AttentionGradient::queries) {
+      tile_scatter(map, s.scores, s.dout, s.width, s.dvalues);
+      tile_scatter(map, s.dscores, s.queries, s.width, s.dkeys);
+    }
+    if (gradient != AttentionGradient::keys) tile_gather(q, map, s.dscores, s.keys, s.width, s.dqueries);
   }
+  if (gradient == AttentionGradient::keys) return;
   for (std::int64_t i = 0; i < q.count * s.width; i += 16) {
     store(s.dqueries + i, load(s.dqueries + i) * broadcast(p.scale));
   }
@@ -123,28 +132,44 @@ void backward_tile(const AttentionArguments<T>& p, std::int64_t sequence, std::i
 
 template <class T>
 void attention_backward_group(const AttentionArguments<T>& p, std::int64_t sequence, std::int64_t kv_head,
+                              AttentionGradient gradient, std::int64_t first_tile, std::int64_t last_tile,
                               float* scratch) {
   const BackwardScratch s = lay_out(p, scratch);
+  Interval tiles{first_tile, last_tile};
+  Interval keys{0, p.keys};
+  if (gradient == AttentionGradient::keys) {
+    tiles = {0, rounded_up(p.queries, tile_queries) / tile_queries};
+    keys = {first_tile * tile_keys, smaller(last_tile * tile_keys, p.keys)};
+  }
   const std::int64_t stride = p.kv_heads * p.head_size;
-  const std::int64_t offset = sequence * p.keys * stride + kv_head * p.head_size;
-  const std::int64_t rows = rounded_up(p.keys, tile_keys);
-  pack_rows(p.k + offset, stride, p.keys, p.head_size, 1.0F, s.keys, rows, s.width);
-  pack_rows(p.v + offset, stride, p.keys, p.head_size, 1.0F, s.values, rows, s.width);
-  for (std::int64_t i = 0; i < rows * s.width; i += 16) {
-    store(s.dkeys + i, zero());
-    store(s.dvalues + i, zero());
+  const std::int64_t offset = (sequence * p.keys + keys.begin) * stride + kv_head * p.head_size;
+  const std::int64_t count = keys.end - keys.begin;
+  const std::int64_t rows = rounded_up(count, tile_keys);
+  const std::int64_t begin = keys.begin * s.width;
+  pack_rows(p.k + offset, stride, count, p.head_size, 1.0F, s.keys + begin, rows, s.width);
+  pack_rows(p.v + offset, stride, count, p.head_size, 1.0F, s.values + begin, rows, s.width);
+  if (gradient != AttentionGradient::queries) {
+    for (std::int64_t i = begin; i < begin + rows * s.width; i += 16) {
+      store(s.dkeys + i, zero());
+      store(s.dvalues + i, zero());
+    }
   }
   const std::int64_t group = p.heads / p.kv_heads;
-  const std::int64_t tiles = rounded_up(p.queries, tile_queries) / tile_queries;
   for (std::int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
-    for (std::int64_t tile = 0; tile < tiles; ++tile) backward_tile(p, sequence, head, tile, s);
+    for (std::int64_t tile = tiles.begin; tile < tiles.end; ++tile) {
+      backward_tile(p, sequence, head, tile, gradient, keys, s);
+    }
   }
-  unpack_rows(s.dkeys, s.width, p.keys, p.head_size, p.dk + offset, stride);
-  unpack_rows(s.dvalues, s.width, p.keys, p.head_size, p.dv + offset, stride);
+  if (gradient == AttentionGradient::queries) return;
+  unpack_rows(s.dkeys + begin, s.width, count, p.head_size, p.dk + offset, stride);
+  unpack_rows(s.dvalues + begin, s.width, count, p.head_size, p.dv + offset, stride);
 }
 
-template void attention_backward_group(const AttentionArguments<float>&, std::int64_t, std::int64_t, float*);
-template void attention_backward_group(const AttentionArguments<Bf16>&, std::int64_t, std::int64_t, float*);
-template void attention_backward_group(const AttentionArguments<Fp16>&, std::int64_t, std::int64_t, float*);
+template void attention_backward_group(const AttentionArguments<float>&, std::int64_t, std::int64_t, AttentionGradient,
+                                       std::int64_t, std::int64_t, float*);
+template void attention_backward_group(const AttentionArguments<Bf16>&, std::int64_t, std::int64_t, AttentionGradient,
+                                       std::int64_t, std::int64_t, float*);
+template void attention_backward_group(const AttentionArguments<Fp16>&, std::int64_t, std::int64_t, AttentionGradient,
+                                       std::int64_t, std::int64_t, float*);
 
 }  // namespace trireme::kernels::host::TRIREME_ISA
