@@ -1,4 +1,5 @@
-// Element-wise activations of the MLP, on our own exp, tanh and erf (the same bits in a vector lane and in a loop's tail).
+// Element-wise activations of the MLP, on our own exp, tanh and erf (the same bits in a vector lane and in a loop's
+// tail).
 #pragma once
 
 #include "trireme/device/device.hpp"

@@ -13,8 +13,8 @@ void embedding_forward(const device::Device& device, const tensor::Tensor& ids, 
                        const tensor::Tensor& token_table, const tensor::Tensor& position_table,
                        const tensor::Tensor& y);
 
-/// Adds dy[n] to row ids[n] of gradient [V, D] (fp32), in ascending order of n: threads split the width, not the tokens.
-/// An id outside [0, V) adds nothing (rows that another rank holds).
+/// Adds dy[n] to row ids[n] of gradient [V, D] (fp32), in ascending order of n: threads split the width, not the
+/// tokens. An id outside [0, V) adds nothing (rows that another rank holds).
 void embedding_backward(const device::Device& device, const tensor::Tensor& ids, const tensor::Tensor& dy,
                         const tensor::Tensor& gradient);
 

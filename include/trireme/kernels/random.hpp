@@ -30,18 +30,19 @@ void draw_initial(const device::Device& device, std::uint64_t seed, const tensor
 
 /// Which elements drop out: a pure function of (seed, site, step, global sequence, element within the sequence).
 struct Dropout {
-  float probability = 0;          ///< 0: the kernels do nothing random
+  float probability = 0;  ///< 0: the kernels do nothing random
   std::uint64_t seed = 0;
-  std::uint32_t site = 0;         ///< which dropout of the model
+  std::uint32_t site = 0;  ///< which dropout of the model
   std::uint64_t step = 0;
   std::int64_t first_sequence = 0;  ///< number within the global batch of the first sequence of this micro-batch
 };
 
 /// True when the element survives. Philox counter {element / 4, sequence, step, site}, word element % 4.
-/// elements per sequence < 2^34, sequences and steps < 2^32.
+/// sequence: number within the global batch. Elements per sequence < 2^34, sequences and steps < 2^32.
 [[nodiscard]] bool survives(const Dropout& dropout, std::int64_t sequence, std::int64_t element);
 
-/// y = x * mask / (1 - p), the same mask for forward (x) and backward (dy).
+/// y = x * mask / (1 - p), the same mask for forward (x) and backward (dy). Dropped elements are 0
+/// even where x is infinite.
 /// x, y: [B, elements per sequence ...]; may be the same memory.
 void dropout_apply(const device::Device& device, const Dropout& dropout, std::int64_t batch, const tensor::Tensor& x,
                    const tensor::Tensor& y);

@@ -24,17 +24,17 @@ struct Shard {
 enum class Initial : std::uint8_t { zeros, ones, normal };
 
 struct Parameter {
-  std::string name;        ///< `blocks.3.attention.query.weight`
-  Shape global_shape;      ///< logical: no padding, no layout of any grid
-  Shard shard;             ///< this rank's part along the tensor axis
+  std::string name;    ///< `blocks.3.attention.query.weight`
+  Shape global_shape;  ///< logical: no padding, no layout of any grid
+  Shard shard;         ///< this rank's part along the tensor axis
   Initial initial = Initial::zeros;
-  double deviation = 0;    ///< of Initial::normal
-  bool decays = false;     ///< weight decay applies
+  double deviation = 0;  ///< of Initial::normal
+  bool decays = false;   ///< weight decay applies
   bool trainable = true;
-  int bucket = 0;          ///< parameters of one bucket are contiguous and are reduced together
-  std::string tied_to;     ///< gradient only: a second gradient of the named parameter, which holds the weights
-  Tensor weight;           ///< [shard.extent]
-  Tensor gradient;         ///< [shard.extent], fp32
+  int bucket = 0;       ///< parameters of one bucket are contiguous and are reduced together
+  std::string tied_to;  ///< gradient only: a second gradient of the named parameter, which holds the weights
+  Tensor weight;        ///< [shard.extent]
+  Tensor gradient;      ///< [shard.extent], fp32
 };
 
 /// The parameters of one model on this rank, in the order of creation. Addresses stay valid while the store lives.
