@@ -68,6 +68,7 @@ class RunTest(unittest.TestCase):
 
     def setUp(self):
         self.folder = Path(tempfile.mkdtemp(prefix="trireme_"))
+        self.program = TRIREME
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 
     # Inputs
@@ -86,7 +87,10 @@ class RunTest(unittest.TestCase):
         return output
 
     def rows(self, name="train", count=40, context=16, vocab=96, seed=7):
-        """`count` samples of random tokens."""
+        """`count` samples of random tokens; made once a test."""
+        made = self.folder / f"{name}.h5"
+        if made.exists():
+            return made
         generator = np.random.default_rng(seed)
         return self.ids(name, generator.integers(0, vocab, count * context + 1), vocab)
 
@@ -104,10 +108,23 @@ class RunTest(unittest.TestCase):
 
     def command(self, words, ranks):
         launcher = [*MPIEXEC, "-n", str(ranks)] if ranks else []
-        return [*launcher, TRIREME, *map(str, words)]
+        return [*launcher, self.program, *map(str, words)]
 
     def environment(self, env):
         return {**os.environ, "OMP_NUM_THREADS": "1", **(env or {})}
+
+    def on_rank(self, rank, **variables):
+        """Makes later runs start through a script that sets these variables on one rank only."""
+        script = self.folder / "one_rank.sh"
+        lines = "\n".join(f"export {name}={shlex.quote(value)}" for name, value in variables.items())
+        script.write_text(f"""#!/bin/sh
+if [ "${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}" = {rank} ]; then
+{lines}
+fi
+exec {TRIREME} "$@"
+""")
+        script.chmod(0o755)
+        self.program = str(script)
 
     def trireme(self, *words, ranks=0, env=None, timeout=60):
         """Runs to the end; a hang is a failure."""
@@ -129,11 +146,12 @@ class RunTest(unittest.TestCase):
         return Result(process.returncode, out)
 
     def kill(self, process, number=signal.SIGKILL):
-        """The signal to the launcher and all its ranks."""
-        try:
-            os.killpg(process.pid, number)
-        except ProcessLookupError:
-            pass
+        """The signal to the launcher and all its ranks, which have process groups of their own."""
+        for pid in [process.pid, *self.ranks_of(process)]:
+            try:
+                os.kill(pid, number)
+            except ProcessLookupError:
+                pass
 
     def ranks_of(self, process):
         """Process ids of the ranks under a launcher, in the order of their start."""
@@ -143,12 +161,11 @@ class RunTest(unittest.TestCase):
                 continue
             try:
                 words = (entry / "cmdline").read_bytes().split(b"\0")
-                group = os.getpgid(int(entry.name))
-            except (OSError, ProcessLookupError):
+            except OSError:
                 continue
-            if words and words[0].decode() == TRIREME and group_is_under(int(entry.name), process.pid):
-                found.append((int(entry.name), group))
-        return sorted(pid for pid, _ in found)
+            if words[0].decode() == TRIREME and is_under(int(entry.name), process.pid):
+                found.append(int(entry.name))
+        return sorted(found)
 
     # Judgements
 
@@ -190,7 +207,7 @@ class RunTest(unittest.TestCase):
         return sorted(int(p.name[5:]) for p in folder.glob("step_*") if p.is_dir())
 
 
-def group_is_under(pid, ancestor):
+def is_under(pid, ancestor):
     """True when `ancestor` is among the parents of `pid`."""
     while pid > 1:
         if pid == ancestor:
