@@ -11,7 +11,7 @@
 namespace trireme::bench {
 
 struct Machine {
-  double gemm_flop_per_s = 0;  ///< fp32, the best of the three products of a square, all threads
+  double gemm_flop_per_s = 0;  ///< fp32, a large square product, all threads
   double gemm_spread = 0;
   double triad_bytes_per_s = 0;  ///< a = b + s c
   double triad_spread = 0;

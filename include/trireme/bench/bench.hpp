@@ -5,9 +5,9 @@
 
 namespace trireme::bench {
 
-/// Measures the products of GPT-2 124M on the rank's threads, beside the GEMM ceiling (the best of the three products
-/// of a square of 2048) and the rate of the memory (triad). Operands are really written. Medians over repeats with
-/// their spread. Prints a table, or one JSON object; returns the exit code.
+/// Measures the products of GPT-2 124M on the rank's threads, beside the GEMM ceiling (a large square product) and the
+/// rate of the memory (triad). Operands are really written. Medians over repeats with their spread. Prints a table, or
+/// one JSON object; returns the exit code.
 int run_gemm_bench(const device::Device& device, bool json);
 
 /// Measures the hot kernels at sizes of GPT-2 124M, each with the share of its floor: FLOP over the GEMM ceiling or
