@@ -86,7 +86,9 @@ int MPI_Irecv(void* data, int count, MPI_Datatype type, int peer, int tag, MPI_C
   return made(PMPI_Irecv(data, count, type, peer, tag, comm, request), requests);
 }
 
-int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) { return made(PMPI_Ibarrier(comm, request), requests); }
+int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
+  return made(PMPI_Ibarrier(comm, request), requests);
+}
 
 int MPI_Test(MPI_Request* request, int* done, MPI_Status* status) {
   const bool live = *request != MPI_REQUEST_NULL;

@@ -35,6 +35,8 @@ class Communicator {
   /// Element-wise integer sum: exact, in any order.
   virtual void all_reduce_sum(std::span<std::int64_t> values) = 0;
   virtual void all_reduce_max(std::span<double> values) = 0;
+  /// Messages of one source and tag arrive in the order of sending. Nothing is sent for 0 bytes. The data of a send
+  /// must stay as they are until the request is complete.
   virtual std::unique_ptr<Request> send(const void* data, std::size_t bytes, int destination, int tag) = 0;
   virtual std::unique_ptr<Request> receive(void* data, std::size_t bytes, int source, int tag) = 0;
   /// Ranks of equal colour make a new communicator, ordered by key.

@@ -16,7 +16,7 @@ namespace trireme::optim {
 /// One owned rectangle with its optimizer state; what checkpoints are made of. Host, contiguous, fp32.
 struct OwnedState {
   const tensor::Parameter* parameter = nullptr;
-  tensor::Shard rectangle;           ///< within the global shape
+  tensor::Shard rectangle;  ///< within the global shape
   float* weight = nullptr;
   float* first_moment = nullptr;
   float* second_moment = nullptr;
@@ -34,8 +34,8 @@ class Optimizer {
   /// exact, so the same bits on every grid. NaN when any element is not finite. Collective over world.
   [[nodiscard]] double gradient_norm();
 
-  /// AdamW with gradients times `gradient_scale`, then every rank gets all weights. `update` counts from 1. Collective over
-  /// the data axis.
+  /// AdamW with gradients times `gradient_scale`, then every rank gets all weights. `update` counts from 1. Collective
+  /// over the data axis.
   void update(double learning_rate, double gradient_scale, std::int64_t update);
 
   /// This rank's part of the state, each logical element owned by exactly one rank of the world.
@@ -43,7 +43,8 @@ class Optimizer {
   /// After the owned weights and moments were loaded: gives every rank what it holds of others. Collective.
   void share_loaded_state();
 
-  /// `decay: 50 tensors, 124 M parameters (weights of linear layers, embeddings); no decay: ...`, for the start of a run.
+  /// `decay: 50 tensors, 124 M parameters (weights of linear layers, embeddings); no decay: ...`, for the start of a
+  /// run.
   [[nodiscard]] std::string describe_groups() const;
 
  private:

@@ -10,7 +10,7 @@ struct OptimizerOptions {
   double beta2 = 0.95;
   double epsilon = 1e-8;
   double weight_decay = 0.1;
-  double clip_norm = 1;       ///< 0: no clipping
+  double clip_norm = 1;  ///< 0: no clipping
 };
 
 enum class Schedule : std::uint8_t { constant, linear, cosine, wsd };
@@ -19,8 +19,8 @@ enum class Schedule : std::uint8_t { constant, linear, cosine, wsd };
 struct LearningRateOptions {
   double peak = 3e-4;
   std::int64_t warmup_steps = 0;
-  std::int64_t decay_steps = 0;   ///< cosine, linear: steps from the end of warm-up to `minimum` (0: to run.steps); wsd: length
-                                  ///< of the final decay (0: a fifth of run.steps)
+  std::int64_t decay_steps = 0;  ///< cosine, linear: steps from the end of warm-up to `minimum` (0: to run.steps); wsd:
+                                 ///< length of the final decay (0: a fifth of run.steps)
   double minimum = 0;
   Schedule schedule = Schedule::cosine;
 };
@@ -32,7 +32,12 @@ struct ShardingOptions {
 };
 
 /// The learning rate of the update that makes step `step` (from 1) of `total_steps`: a pure function.
-/// Warm-up is linear: peak * step / warmup_steps for step <= warmup_steps.
+///
+/// Warm-up: peak * step / warmup_steps for step <= warmup_steps. After it, with x = 0 ... 1 the share of the decay that
+/// lies behind, exact at both ends:
+///   constant: peak;  linear and wsd: (1 - x) peak + x minimum;  cosine: c peak + (1 - c) minimum, c = (1 + cos(pi x))
+///   / 2.
+/// The decay of wsd ends at total_steps, that of the others begins at the end of warm-up; after it the rate is minimum.
 [[nodiscard]] double learning_rate(const LearningRateOptions& options, std::int64_t step, std::int64_t total_steps);
 
 }  // namespace trireme::optim

@@ -51,7 +51,9 @@ TEST(OnAll, CarriesTheWordsOfForeignExceptions) {
   EXPECT_EQ(words_of([&] { on_all(world(), work); }), "3 out of cheese");
 }
 
-TEST(AllArrive, IsTrueOnAllRanksWhenAllCome) { EXPECT_TRUE(world().all_arrive(60)); }
+TEST(AllArrive, IsTrueOnAllRanksWhenAllCome) {
+  EXPECT_TRUE(world().all_arrive(60));
+}
 
 TEST(MpiErrors, QuoteTheCallTheLibraryAndTheRank) {
   if (world().size() == 1) GTEST_SKIP() << "one rank";
