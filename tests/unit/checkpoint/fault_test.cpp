@@ -99,6 +99,19 @@ TEST_F(FailingSave, TheFullDiskIsToldWithPathNeedAndFree) {
                                      HasSubstr("free"), HasSubstr("rank 0"), HasSubstr("it takes 3.")));
 }
 
+TEST_F(FailingSave, TooLittleRoomIsToldBeforeAnythingIsWritten) {
+  const Shape shape{1 << 20, 1 << 20};
+  const Piece huge{"weights/huge", shape, Dtype::f64, tensor::whole(shape), nullptr};
+  try {
+    save(*self_, checkpoints_, sample_metadata(1), {&huge, 1}, {});
+    FAIL() << "8 TiB were written";
+  } catch (const SystemError& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("too little room"), HasSubstr(checkpoints_), HasSubstr("needed 88"),
+                                    HasSubstr("free ")));
+  }
+  EXPECT_THAT(io::list_folder(checkpoints_), IsEmpty());
+}
+
 TEST_F(FailingSave, ShortWritesAndInterruptionsDoNoHarm) {
   int calls = 0;
   io::set_fault_hook([&](const char* call, const std::string&, std::size_t* bytes) {
