@@ -12,8 +12,10 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <omp.h>
 
 #include "kernels/host/gemm_pieces.hpp"
+#include "kernels/host/one_thread.hpp"
 
 namespace trireme::kernels {
 namespace {
@@ -267,6 +269,40 @@ TEST(Gemm, CountsTwoFlopForEachMultiplyAdd) {
   rank.gemm.backward_input(y.tensor(), weight.tensor(), x.tensor(), Write::set);
   rank.gemm.backward_weight(y.tensor(), x.tensor(), weight.tensor(), Write::add);
   EXPECT_EQ(rank.gemm.flop(), 3 * 2 * 3 * 5 * 7);
+}
+
+TEST(OneThread, HoldsWhileItLivesAndGivesTheFormerSettingBack) {
+  omp_set_num_threads(3);
+  {
+    const host::OneThread one_thread;
+    EXPECT_EQ(omp_get_max_threads(), 1);
+  }
+  EXPECT_EQ(omp_get_max_threads(), 3);
+}
+
+TEST(Gemm, GivesTheSameBitsWhateverTheCallersOpenMPSetting) {
+  const Matrix x = random_matrix(7, 2050, 1);
+  const Matrix weight = random_matrix(33, 2050, 2);
+  std::vector<std::vector<std::byte>> results;
+  for (const int threads : {1, 4}) {
+    omp_set_num_threads(threads);
+    Rank rank(2);
+    const Matrix y(7, 33);
+    rank.gemm.forward(x.tensor(), weight.tensor(), {}, y.tensor());
+    results.push_back(y.bytes());
+  }
+  EXPECT_TRUE(results[0] == results[1]);
+}
+
+TEST(Gemm, RefusesASecondInstructionSetInOneProcess) {
+  if (device::detect_isa() < device::Isa::avx512) GTEST_SKIP() << "this processor has one set only";
+  Rank rank(1);
+  const Matrix x(3, 5);
+  const Matrix weight(7, 5);
+  const Matrix y(3, 7);
+  rank.gemm.forward(x.tensor(), weight.tensor(), {}, y.tensor());
+  const Device generic({.num_threads = 1, .isa = device::Isa::generic});
+  EXPECT_THROW(Gemm(generic, rank.arena), SystemError);
 }
 
 TEST(Gemm, TakesTheSameScratchFromAMeasuringArena) {
