@@ -31,7 +31,7 @@ device::Device whole_machine(int ranks_on_node) {
 }
 
 void print_version() {
-  fmt::print("trireme {}\n{}\n{}\n{}\n{}\ninstruction set {}\n", build_description(), comm::mpi_version(),
+  fmt::print("trireme {}\n{}\nHDF5 {}\n{}\n{}\ninstruction set {}\n", build_description(), comm::mpi_version(),
              hdf5::library_version(), kernels::gemm_library_version(), device::kokkos_version(),
              device::name_of(device::detect_isa()));
 }
@@ -93,7 +93,8 @@ int run_on_ranks(const CommandLine& line, comm::Communicator& world) {
 int fail(comm::Communicator& world, ExitCode code, const char* what) {
   constexpr double patience_s = 3;
   const bool together = world.all_arrive(patience_s);
-  if (!together || world.rank() == 0) log::error("{}", what);
+  const bool speaks = !together || world.rank() == 0;
+  if (speaks && *what != '\0') log::error("{}", what);  // of unconnected ranks only one has words
   log::close_file();
   if (!together) world.abort(static_cast<int>(code));
   return static_cast<int>(code);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <string>
+#include <string_view>
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -17,6 +18,16 @@ namespace {
 constexpr double terminal_interval_s = 0.2;
 constexpr double log_interval_s = 10;
 
+/// Launchers give their ranks a terminal of their own; only if the parent writes to a real one does a person look on.
+bool a_person_looks_on() {
+  if (isatty(STDOUT_FILENO) != 1) return false;
+  const std::string parent_output = fmt::format("/proc/{}/fd/1", getppid());
+  char target[256] = {};
+  const ssize_t length = readlink(parent_output.c_str(), target, sizeof(target) - 1);
+  const std::string_view name(target, length > 0 ? static_cast<std::size_t>(length) : 0);
+  return name.starts_with("/dev/pts/") || name.starts_with("/dev/tty") || name == "/dev/console";
+}
+
 std::string bar(double share) {
   constexpr int width = 20;
   const int full = static_cast<int>(share * width);
@@ -26,7 +37,7 @@ std::string bar(double share) {
 }  // namespace
 
 Progress::Progress(std::int64_t first_step, std::int64_t last_step)
-    : first_step_(first_step), last_step_(last_step), terminal_(isatty(STDOUT_FILENO) == 1) {}
+    : first_step_(first_step), last_step_(last_step), terminal_(a_person_looks_on()) {}
 
 void Progress::show(const StepMetrics& metrics) {
   if (metrics.validation_loss) validation_loss_ = metrics.validation_loss;
