@@ -6,9 +6,10 @@
 // built for AVX-512 would then run on a processor without it. A lint test reads the symbols of the object files.
 //
 // The functions, in simd/<isa>.hpp (F32x16 floats, U32x16 unsigned words, F64x16 doubles, Mask16 truth values):
-//   broadcast(x)  load(p)  load_first(p, n)  store(p, a)  store_first(p, a, n)   p of any alignment; first n lanes,
-//   others 0 store_stream(p, a)       past the caches; p on 64 bytes
+//   broadcast(x)  load(p)  store(p, a)                p of any alignment
+//   load_first(p, n)  store_first(p, a, n)            the first n lanes; the others are 0, or not written
 //   + - * /  fma(a, b, c) = a * b + c rounded once   sqrt   min(a, b) = a < b ? a : b   max(a, b) = a > b ? a : b
+//   (a denormal operand of min and max may come back as zero)
 //   less  equal  less_signed  first_lanes(n)  &  |  any   select(m, a, b) = m ? a : b
 //   bits_of  float_of        the same bits as the other type;   float_of_signed  the integer's value
 //   shift_left<n>  shift_right<n>  shift_right_signed<n>  multiply_low  multiply_high  & | ^ + -   of words

@@ -106,6 +106,12 @@ TEST(Math, ExpOfNonpositiveIsNearAndEndsInZero) {
   EXPECT_TRUE(std::isnan(y[3]));
 }
 
+// The largest of denormals is one of them or zero, as the processor likes: both are zero to all that follows.
+std::uint32_t flushed_bits(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  return (bits & 0x7F800000U) == 0 ? bits & 0x80000000U : bits;
+}
+
 TEST(Math, GivesTheSameBitsOnEveryInstructionSet) {
   for (int f = 0; f <= static_cast<int>(Elementary::maximum); ++f) {
     const auto function = static_cast<Elementary>(f);
@@ -116,7 +122,7 @@ TEST(Math, GivesTheSameBitsOnEveryInstructionSet) {
         const Lanes y = evaluated(isa, function, x);
         for (std::size_t lane = 0; lane < x.size(); ++lane) {
           if (std::isnan(y[lane]) && std::isnan(first[lane])) continue;
-          ASSERT_EQ(std::bit_cast<std::uint32_t>(y[lane]), std::bit_cast<std::uint32_t>(first[lane]))
+          ASSERT_EQ(flushed_bits(y[lane]), flushed_bits(first[lane]))
               << "function " << f << " at " << x[lane] << " on " << name_of(isa);
         }
       }

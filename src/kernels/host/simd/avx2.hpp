@@ -54,10 +54,6 @@ TRIREME_INLINE void store_first(float* p, F32x16 a, std::int64_t n) {
   _mm256_maskstore_ps(p, lane_below(n, 0), a.low);
   _mm256_maskstore_ps(p + 8, lane_below(n, 8), a.high);
 }
-TRIREME_INLINE void store_stream(float* p, F32x16 a) {
-  _mm256_stream_ps(p, a.low);
-  _mm256_stream_ps(p + 8, a.high);
-}
 
 TRIREME_INLINE F32x16 operator+(F32x16 a, F32x16 b) {
   return {_mm256_add_ps(a.low, b.low), _mm256_add_ps(a.high, b.high)};

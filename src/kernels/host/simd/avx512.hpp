@@ -48,9 +48,6 @@ TRIREME_INLINE void store(float* p, F32x16 a) {
 TRIREME_INLINE void store_first(float* p, F32x16 a, std::int64_t n) {
   _mm512_mask_storeu_ps(p, first_lanes(n).v, a.v);
 }
-TRIREME_INLINE void store_stream(float* p, F32x16 a) {
-  _mm512_stream_ps(p, a.v);
-}
 
 TRIREME_INLINE F32x16 operator+(F32x16 a, F32x16 b) {
   return {_mm512_add_ps(a.v, b.v)};

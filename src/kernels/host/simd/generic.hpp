@@ -82,9 +82,6 @@ TRIREME_INLINE void store_first(float* p, F32x16 a, std::int64_t n) {
   store(values, a);
   for (std::int64_t i = 0; i < n; ++i) p[i] = values[i];
 }
-TRIREME_INLINE void store_stream(float* p, F32x16 a) {
-  store(p, a);
-}
 
 TRIREME_INLINE F32x16 operator+(F32x16 a, F32x16 b) {
   return parts<F32x16>([&](std::size_t i) { return a.q[i] + b.q[i]; });
