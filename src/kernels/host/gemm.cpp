@@ -72,7 +72,7 @@ void Gemm::forward(const tensor::Tensor& x, const tensor::Tensor& weight, const 
                    const tensor::Tensor& y, Write write) {
   const std::int64_t in = weight.shape.columns();
   const std::int64_t out = weight.shape.rows();
-  TRIREME_EXPECT(x.shape.columns() == in && y.shape.columns() == out && x.shape.rows() == y.shape.rows());
+  TRIREME_EXPECT(x.shape.columns() == in && y.shape.columns() >= out && x.shape.rows() == y.shape.rows());
   TRIREME_EXPECT(bias.empty() || (bias.size() == out && bias.dtype == Dtype::f32));
   engine_->run(Product::forward,
                {.m = x.shape.rows(),
@@ -90,7 +90,7 @@ void Gemm::backward_input(const tensor::Tensor& dy, const tensor::Tensor& weight
                           Write write) {
   const std::int64_t in = weight.shape.columns();
   const std::int64_t out = weight.shape.rows();
-  TRIREME_EXPECT(dx.shape.columns() == in && dy.shape.columns() == out && dx.shape.rows() == dy.shape.rows());
+  TRIREME_EXPECT(dx.shape.columns() == in && dy.shape.columns() >= out && dx.shape.rows() == dy.shape.rows());
   engine_->run(Product::backward_input,
                {.m = dx.shape.rows(),
                 .n = in,
@@ -106,7 +106,7 @@ void Gemm::backward_weight(const tensor::Tensor& dy, const tensor::Tensor& x, co
                            Write write) {
   const std::int64_t in = dweight.shape.columns();
   const std::int64_t out = dweight.shape.rows();
-  TRIREME_EXPECT(x.shape.columns() == in && dy.shape.columns() == out && x.shape.rows() == dy.shape.rows());
+  TRIREME_EXPECT(x.shape.columns() == in && dy.shape.columns() >= out && x.shape.rows() == dy.shape.rows());
   TRIREME_EXPECT(dweight.dtype == Dtype::f32);
   engine_->run(Product::backward_weight,
                {.m = out,

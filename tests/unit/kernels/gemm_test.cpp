@@ -211,6 +211,39 @@ TEST(Gemm, DoesNothingForNoTokensButSetsTheWeightGradientToZero) {
   EXPECT_EQ(rank.gemm.flop(), 0);
 }
 
+TEST(Gemm, NeitherReadsNorWritesWhatFollowsTheLastColumnOfARow) {
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  constexpr Sizes sizes{33, 130, 97};
+  constexpr std::int64_t padded = 112;
+  Rank rank(2);
+  const Matrix x = random_matrix(sizes.tokens, sizes.in, 1);
+  const Matrix weight = random_matrix(sizes.out, sizes.in, 2);
+  const Matrix rows = random_matrix(sizes.tokens, padded, 3);  // dy, then y
+  for (std::int64_t i = 0; i < sizes.tokens; ++i) std::fill_n(&rows.at(i, sizes.out), padded - sizes.out, nan);
+  const auto none = [](std::int64_t, std::int64_t) { return 0.0; };
+
+  const Matrix dx(sizes.tokens, sizes.in);
+  rank.gemm.backward_input(rows.tensor(), weight.tensor(), dx.tensor(), Write::set);
+  expect_product(
+      dx, sizes.out, [&rows](std::int64_t i, std::int64_t k) { return rows.at(i, k); },
+      [&weight](std::int64_t k, std::int64_t j) { return weight.at(k, j); }, none);
+  const Matrix dweight(sizes.out, sizes.in);
+  rank.gemm.backward_weight(rows.tensor(), x.tensor(), dweight.tensor(), Write::set);
+  expect_product(
+      dweight, sizes.tokens, [&rows](std::int64_t i, std::int64_t k) { return rows.at(k, i); },
+      [&x](std::int64_t k, std::int64_t j) { return x.at(k, j); }, none);
+
+  const Matrix y(sizes.tokens, sizes.out);
+  rank.gemm.forward(x.tensor(), weight.tensor(), {}, rows.tensor());
+  for (std::int64_t i = 0; i < sizes.tokens; ++i) {
+    std::copy_n(&rows.at(i, 0), sizes.out, &y.at(i, 0));
+    for (std::int64_t j = sizes.out; j < padded; ++j) EXPECT_TRUE(std::isnan(rows.at(i, j))) << i << ", " << j;
+  }
+  expect_product(
+      y, sizes.in, [&x](std::int64_t i, std::int64_t k) { return x.at(i, k); },
+      [&weight](std::int64_t k, std::int64_t j) { return weight.at(j, k); }, none);
+}
+
 TEST(Gemm, CarriesANanToItsRowAndColumnOnly) {
   constexpr float nan = std::numeric_limits<float>::quiet_NaN();
   Rank rank(2);
