@@ -1,7 +1,10 @@
 #include "device/team.hpp"
 
 #include <chrono>
+#include <system_error>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "trireme/base/error.hpp"
 
@@ -33,10 +36,20 @@ bool spin_until(const Condition& condition, int spin_us) {
 Device::Team::Team(int num_threads)
     : num_threads_(num_threads), spin_us_(num_threads > available_cores() ? crowded_spin_us : patient_spin_us) {
   flush_denormals();
-  for (int thread = 1; thread < num_threads_; ++thread) threads_.emplace_back(&Team::live, this, thread);
+  try {
+    for (int thread = 1; thread < num_threads_; ++thread) threads_.emplace_back(&Team::live, this, thread);
+  } catch (const std::system_error& refusal) {
+    leave();
+    throw SystemError(
+        fmt::format("cannot start {} threads ({}) set OMP_NUM_THREADS to fewer", num_threads_, refusal.what()));
+  }
 }
 
 Device::Team::~Team() {
+  leave();
+}
+
+void Device::Team::leave() {
   leaving_ = true;
   publish({});
   for (std::thread& thread : threads_) thread.join();

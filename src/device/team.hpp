@@ -33,6 +33,8 @@ class Device::Team {
   };
 
   void live(int thread);
+  /// Ends the threads that there are.
+  void leave();
   void work(int thread);
   void work_share(int thread);
   void work_dynamic(int thread);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <limits>
 #include <set>
 #include <stdexcept>
@@ -14,6 +16,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "trireme/base/error.hpp"
 
@@ -122,6 +125,30 @@ TEST(Device, RefusesWhatTheProcessorCannotDo) {
     EXPECT_THROW(Device({.num_threads = 1, .isa = Isa::avx512}), InputError);
   }
   EXPECT_NO_THROW(Device({.num_threads = 1, .isa = detect_isa()}));
+}
+
+/// Allows this process so many more bytes of addresses than it has.
+void limit_addresses(std::size_t more_bytes) {
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const rlim_t limit = pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) + more_bytes;
+  const rlimit both{limit, limit};
+  setrlimit(RLIMIT_AS, &both);
+}
+
+TEST(Device, SaysWhenItsThreadsCannotStart) {
+  const auto start_too_many = [] {
+    limit_addresses(std::size_t{64} << 20);
+    try {
+      const Device device({.num_threads = 1000, .isa = Isa::generic});
+    } catch (const SystemError& error) {
+      std::fprintf(stderr, "%s\n", error.what());
+      std::_Exit(3);
+    }
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(start_too_many(), testing::ExitedWithCode(3),
+              "cannot start 1000 threads .* set OMP_NUM_THREADS to fewer");
 }
 
 TEST(DefaultNumThreads, FollowsTheEnvironmentElseTheCores) {

@@ -1,6 +1,7 @@
 // The three products against a double-precision reference, at sizes that divide nothing.
 #include "trireme/kernels/gemm.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <functional>
