@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 #include <random>
 #include <system_error>
 #include <vector>
@@ -46,16 +45,6 @@ std::string base_name(const std::string& path) {
   return clean.substr(clean.find_last_of('/') + 1);
 }
 
-std::string parent_of(const std::string& path) {
-  const std::string parent = std::filesystem::path(without_trailing_slashes(path)).parent_path().string();
-  return parent.empty() ? "." : parent;
-}
-
-bool is_real_folder(const std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::is_directory(std::filesystem::symlink_status(path, ignored));
-}
-
 std::string random_id() {
   std::random_device device;
   std::string id;
@@ -71,7 +60,7 @@ std::vector<std::int64_t> list_steps(const std::string& folder) {
   std::vector<std::int64_t> steps;
   for (const std::string& name : io::list_folder(folder)) {
     const auto step = step_of_name(name);
-    if (step && is_real_folder(folder + "/" + name)) steps.push_back(*step);
+    if (step && io::is_real_folder(folder + "/" + name)) steps.push_back(*step);
   }
   std::sort(steps.begin(), steps.end());
   return steps;

@@ -17,11 +17,6 @@ inline constexpr const char* index_name = "index.h5";
 
 /// The last component of a path, trailing slashes apart.
 [[nodiscard]] std::string base_name(const std::string& path);
-/// The path without its last component; `.` when there is none.
-[[nodiscard]] std::string parent_of(const std::string& path);
-
-/// A folder itself, not a symbolic link to one.
-[[nodiscard]] bool is_real_folder(const std::string& path);
 
 /// 32 random hexadecimal digits.
 [[nodiscard]] std::string random_id();

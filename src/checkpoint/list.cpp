@@ -60,7 +60,7 @@ int print_list(const std::string& path) {
     print_line(newest, only.value_or(-1));
     return 0;
   }
-  const std::string folder = parent_of(newest);
+  const std::string folder = io::parent_of(newest);
   for (const std::int64_t step : list_steps(folder)) print_line(step_folder(folder, step), step);
   return 0;
 }

@@ -46,7 +46,7 @@ void rotate(const std::string& folder, const CheckpointOptions& options, std::in
 void clean_staging(const std::string& folder) {
   for (const std::string& name : io::list_folder(folder)) {
     const std::string path = folder + "/" + name;
-    if (is_leftover(name) && is_real_folder(path)) io::remove_tree(path);
+    if (is_leftover(name) && io::is_real_folder(path)) io::remove_tree(path);
   }
 }
 

@@ -115,7 +115,7 @@ void Save::write_all(const std::function<void()>& may_commit) {
 void Save::prepare_staging() const {
   const bool is_new = !io::is_folder(folder_);
   io::make_folders(folder_);
-  if (is_new) io::sync_folder(parent_of(folder_));
+  if (is_new) io::sync_folder(io::parent_of(folder_));
   const std::uint64_t free = io::free_bytes(folder_);
   if (free < needed_bytes()) {
     throw SystemError(fmt::format("`{}` has too little room (needed {} bytes, free {}) free space there", folder_,

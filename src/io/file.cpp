@@ -193,8 +193,7 @@ void write_text_atomically(const std::string& path, const std::string& text) {
     ::unlink(temporary.c_str());
     throw;
   }
-  const std::size_t slash = path.find_last_of('/');
-  sync_folder(slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash));
+  sync_folder(parent_of(path));
 }
 
 }  // namespace trireme::io

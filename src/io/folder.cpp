@@ -19,15 +19,6 @@
 namespace trireme::io {
 namespace {
 
-std::string parent_of(const std::string& path) {
-  const std::size_t end = path.find_last_not_of('/');
-  const std::size_t slash = end == std::string::npos ? 0 : path.find_last_of('/', end);
-  if (slash == std::string::npos) {
-    return ".";
-  }
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
 /// Nothing when there is no such entry. A file system that cannot answer is an error, not an absence.
 std::optional<struct stat> status_of(const std::string& path, bool follow_links) {
   struct stat status {};
@@ -56,6 +47,20 @@ bool exists(const std::string& path) {
 bool is_folder(const std::string& path) {
   const auto status = status_of(path, true);
   return status && S_ISDIR(status->st_mode);
+}
+
+bool is_real_folder(const std::string& path) {
+  const auto status = status_of(path, false);
+  return status && S_ISDIR(status->st_mode);
+}
+
+std::string parent_of(const std::string& path) {
+  const std::size_t end = path.find_last_not_of('/');
+  const std::size_t slash = end == std::string::npos ? 0 : path.find_last_of('/', end);
+  if (slash == std::string::npos) {
+    return ".";
+  }
+  return slash == 0 ? "/" : path.substr(0, slash);
 }
 
 bool make_folder(const std::string& path) {

@@ -1,5 +1,6 @@
-// POSIX files: every open, read, write, fsync, rename and unlink of the program goes through here, so every fault can be
-// injected here. Errors throw SystemError naming path, call, errno's words and what was being done.
+// POSIX files: every open, read, write, fsync, rename and unlink of the program goes through here (but those of log.txt
+// and of the kernel's files in /proc), so every fault can be injected here. Errors throw SystemError naming path, call,
+// errno's words and what was being done.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +12,15 @@
 namespace trireme::io {
 
 /// Points where a test injects faults. The hook gets call name ("open", "pwrite", "fsync", "rename", "mkdir", "unlink",
-/// "pread", "close", ...) and path; it may return an errno to make the call fail with it (0: go on), cut a write short by
-/// lowering *bytes, sleep, or end the process; for "rename" the path is "FROM -> TO". Empty by default. The environment
-/// variable TRIREME_FAULT does the same to the real executable (src/io/README.md).
+/// "pread", "close", ...) and path; it may return an errno to make the call fail with it (0: go on), cut a write short
+/// by lowering *bytes, sleep, or end the process; for "rename" the path is "FROM -> TO". Empty by default. The
+/// environment variable TRIREME_FAULT does the same to the real executable (src/io/README.md).
 using FaultHook = std::function<int(const char* call, const std::string& path, std::size_t* bytes)>;
 void set_fault_hook(FaultHook hook);
 
 /// A file opened for reading or for writing (create: emptied, readable too); a file to be read that is not there or not
-/// readable is an InputError. No call moves more than 1 GiB (TRIREME_MAX_IO_BYTES lowers it). Closed at destruction (close() reports, the destructor does not).
+/// readable is an InputError. No call moves more than 1 GiB (TRIREME_MAX_IO_BYTES lowers it). Closed at destruction
+/// (close() reports, the destructor does not).
 class File {
  public:
   enum class Mode : std::uint8_t { read, create, append, read_write };
@@ -29,7 +31,8 @@ class File {
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] std::uint64_t size() const;
-  /// Reads exactly `bytes`; a short file is an InputError naming path, offset, wanted and had. Retries EINTR and short reads.
+  /// Reads exactly `bytes`; a short file is an InputError naming path, offset, wanted and had. Retries EINTR and short
+  /// reads.
   void read_at(std::uint64_t offset, void* data, std::size_t bytes) const;
   /// Writes all; retries EINTR and short writes. ENOSPC's message gives path, bytes needed and free.
   void write_at(std::uint64_t offset, const void* data, std::size_t bytes);
@@ -52,6 +55,10 @@ void write_text_atomically(const std::string& path, const std::string& text);
 /// False only when there is no such entry; a file system that cannot answer is a SystemError.
 [[nodiscard]] bool exists(const std::string& path);
 [[nodiscard]] bool is_folder(const std::string& path);
+/// The same for a folder itself, not a symbolic link to one.
+[[nodiscard]] bool is_real_folder(const std::string& path);
+/// The folder that `path` lies in, slashes at its end apart; `.` when it names none.
+[[nodiscard]] std::string parent_of(const std::string& path);
 /// False if it was there already (the atomic test that the lock rests on).
 bool make_folder(const std::string& path);
 void make_folders(const std::string& path);

@@ -22,8 +22,8 @@ void check_files(const PrepareOptions& options, Problems& problems) {
     problems.emplace_back("no output file is named");
   } else if (io::exists(options.output)) {
     problems.push_back(fmt::format("`{}` exists already; remove it or choose another name", options.output));
-  } else if (!io::is_folder(parent_folder(options.output))) {
-    problems.push_back(fmt::format("the folder `{}` does not exist; make it first", parent_folder(options.output)));
+  } else if (!io::is_folder(io::parent_of(options.output))) {
+    problems.push_back(fmt::format("the folder `{}` does not exist; make it first", io::parent_of(options.output)));
   }
   if (options.inputs.empty()) problems.emplace_back("no input file is named");
 }
@@ -68,12 +68,6 @@ void check_fractions(const PrepareOptions& options, Problems& problems) {
 }
 
 }  // namespace
-
-std::string parent_folder(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
 
 void check(const PrepareOptions& options) {
   Problems problems;

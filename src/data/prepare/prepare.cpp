@@ -134,7 +134,7 @@ TokenFileInfo publish(const PrepareOptions& options, const Work& work, const std
   info.tokenizer_model = work.tokenizer->model();
   assemble(paths, options.mask, info);
   io::rename(info.path, options.output);
-  io::sync_folder(parent_folder(options.output));
+  io::sync_folder(io::parent_of(options.output));
   io::remove_tree(folder);
   return info;
 }

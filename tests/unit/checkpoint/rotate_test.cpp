@@ -1,3 +1,5 @@
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 #include <gmock/gmock.h>
@@ -51,6 +53,15 @@ TEST_F(Rotation, AForeignHigherStepIsNeitherCountedNorRemoved) {
   plant("step_00000500");
   save_steps(1, 4, {.keep = 1});
   EXPECT_THAT(steps(), ElementsAre(4, 500));
+}
+
+TEST_F(Rotation, AStepThatCannotBeLookedAtIsAnErrorNotAnAbsence) {
+  plant("step_00000007");
+  io::set_fault_hook([](const char* call, const std::string& path, std::size_t*) {
+    return std::strcmp(call, "stat") == 0 && path.ends_with("step_00000007") ? EIO : 0;
+  });
+  EXPECT_THROW((void)steps(), SystemError);
+  io::set_fault_hook({});
 }
 
 TEST_F(Rotation, AFailedSaveRemovesNothing) {

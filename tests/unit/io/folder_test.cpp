@@ -60,6 +60,23 @@ TEST_F(FolderTest, ExistsAnswersNoOnlyWhenThereIsNothing) {
   EXPECT_THROW(static_cast<void>(exists(folder_ / "a")), SystemError);
 }
 
+TEST_F(FolderTest, ALinkToAFolderIsNoRealFolder) {
+  make_folders(folder_ / "folder");
+  std::filesystem::create_directory_symlink(folder_ / "folder", folder_ / "link");
+  EXPECT_TRUE(is_folder(folder_ / "link"));
+  EXPECT_FALSE(is_real_folder(folder_ / "link"));
+  EXPECT_TRUE(is_real_folder(folder_ / "folder"));
+  EXPECT_FALSE(is_real_folder(folder_ / "missing"));
+}
+
+TEST(ParentOf, IsWhatHoldsThePath) {
+  EXPECT_EQ(parent_of("a/b"), "a");
+  EXPECT_EQ(parent_of("a/b/"), "a");
+  EXPECT_EQ(parent_of("/a"), "/");
+  EXPECT_EQ(parent_of("a"), ".");
+  EXPECT_EQ(parent_of("a/"), ".");
+}
+
 TEST_F(FolderTest, RenameReplacesAFileAndNamesBothWhenItFails) {
   write_text_atomically(folder_ / "a", "new");
   write_text_atomically(folder_ / "b", "old");
