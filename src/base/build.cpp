@@ -2,8 +2,12 @@
 
 namespace trireme {
 
-std::string version() { return TRIREME_VERSION; }
+std::string version() {
+  return TRIREME_VERSION;
+}
 
-std::string build_description() { return std::string(TRIREME_VERSION) + " (" + TRIREME_COMMIT + ")"; }
+std::string build_description() {
+  return std::string(TRIREME_VERSION) + " (" + TRIREME_COMMIT + ")";
+}
 
 }  // namespace trireme

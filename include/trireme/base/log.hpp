@@ -10,7 +10,8 @@ namespace trireme::log {
 
 enum class Level { debug, info, warning, error };
 
-/// Makes this process the speaker or silent; before the call every process speaks. `rank` prefixes a silent rank's errors.
+/// Makes this process the speaker or silent; before the call every process speaks. `rank` prefixes a silent rank's
+/// errors.
 void configure(bool speaks, int rank, Level lowest);
 
 /// Copies every later line to `path` (appended, flushed line by line). Throws SystemError when it cannot be opened.

@@ -17,7 +17,7 @@ namespace trireme::checkpoint {
 
 /// A rectangle of a global tensor in this rank's host memory, contiguous and row-major.
 struct Piece {
-  std::string name;              ///< `weights/<name>`, `moments/first/<name>`, `moments/second/<name>`, `masters/<name>`
+  std::string name;  ///< `weights/<name>`, `moments/first/<name>`, `moments/second/<name>`, `masters/<name>`
   tensor::Shape global_shape;
   Dtype dtype = Dtype::f32;
   tensor::Shard rectangle;
@@ -26,18 +26,18 @@ struct Piece {
 
 /// What a checkpoint knows besides its tensors.
 struct Metadata {
-  std::int64_t step = 0;               ///< updates done
-  std::int64_t samples = 0;            ///< position in the data: training samples consumed
-  std::int64_t tokens = 0;             ///< counted tokens so far
-  std::int64_t skipped = 0;            ///< updates skipped so far
+  std::int64_t step = 0;     ///< updates done
+  std::int64_t samples = 0;  ///< position in the data: training samples consumed
+  std::int64_t tokens = 0;   ///< counted tokens so far
+  std::int64_t skipped = 0;  ///< updates skipped so far
   double loss_scale = 1;
   std::int64_t loss_scale_good_steps = 0;
-  std::string deck;                    ///< the resolved deck, TOML
+  std::string deck;  ///< the resolved deck, TOML
   std::string tokenizer_kind;
   std::string tokenizer_model;
-  std::string build;                   ///< version and commit
-  std::string isa;                     ///< instruction set of the run
-  std::string grid;                    ///< `2x1x1`, for people only
+  std::string build;  ///< version and commit
+  std::string isa;    ///< instruction set of the run
+  std::string grid;   ///< `2x1x1`, for people only
 };
 
 /// Name and whole shape of a stored tensor.
@@ -47,16 +47,17 @@ struct TensorInfo {
   Dtype dtype = Dtype::f32;
 };
 
-/// Writes checkpoints/step_XXXXXXXX under `folder` (a run's `checkpoints` folder, made if absent) and commits it: stage,
-/// fsync, check on rank 0, rename, fsync. Each logical element must be given by exactly one rank; may_commit is asked on
-/// rank 0 just before the rename (the lock) and throws to forbid it. Collective over world. On any failure the staging folder
-/// is removed, older checkpoints stay as they are, and every rank throws the same SystemError. Returns the bytes of the checkpoint.
+/// Writes checkpoints/step_XXXXXXXX under `folder` (a run's `checkpoints` folder, made if absent) and commits it:
+/// stage, fsync, check on rank 0, rename, fsync. Each logical element must be given by exactly one rank; may_commit is
+/// asked on rank 0 just before the rename (the lock) and throws to forbid it. Collective over world. On any failure the
+/// staging folder is removed, older checkpoints stay as they are, and every rank throws the same SystemError. Returns
+/// the bytes of the checkpoint.
 std::uint64_t save(comm::Communicator& world, const std::string& folder, const Metadata& metadata,
                    std::span<const Piece> pieces, const CheckpointOptions& options,
                    const std::function<void()>& may_commit = {});
 
-/// Removes older checkpoints: keeps the newest `keep` up to `newest_step` and those of keep_every_steps, in numeric order;
-/// never `newest_step` itself, never higher steps, never foreign names. Rank 0 only (no communication).
+/// Removes older checkpoints: keeps the newest `keep` up to `newest_step` and those of keep_every_steps, in numeric
+/// order; never `newest_step` itself, never higher steps, never foreign names. Rank 0 only (no communication).
 void rotate(const std::string& folder, const CheckpointOptions& options, std::int64_t newest_step);
 
 /// Removes staging leftovers of dead attempts. Rank 0, with the run's lock held.
@@ -76,9 +77,9 @@ class Reader {
   ~Reader();
   [[nodiscard]] const Metadata& metadata() const noexcept;
   [[nodiscard]] const std::vector<TensorInfo>& tensors() const noexcept;
-  /// Fills the pieces (name, shape, dtype, rectangle, data given) from whatever shards hold them, every tile's hash checked.
-  /// Ranks may ask for any rectangles, also overlapping, also none. Memory: the pieces plus a fixed buffer. Collective; any
-  /// rank's failure is thrown on all.
+  /// Fills the pieces (name, shape, dtype, rectangle, data given) from whatever shards hold them, every tile's hash
+  /// checked. Ranks may ask for any rectangles, also overlapping, also none. Memory: the pieces plus a fixed buffer.
+  /// Collective; any rank's failure is thrown on all.
   void read(std::span<const Piece> pieces);
 
  private:

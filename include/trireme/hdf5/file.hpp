@@ -18,8 +18,8 @@ namespace trireme::hdf5 {
 
 using Extents = std::vector<std::uint64_t>;
 
-/// A part of a virtual dataset: the whole of `dataset` in `file` (relative to the virtual dataset's own folder) appears at
-/// `offset` with `extent`.
+/// A part of a virtual dataset: the whole of `dataset` in `file` (relative to the virtual dataset's own folder) appears
+/// at `offset` with `extent`.
 struct VirtualSource {
   std::string file;
   std::string dataset;
@@ -30,7 +30,7 @@ struct VirtualSource {
 /// What finish() says about the file.
 struct Finished {
   std::uint64_t bytes = 0;
-  io::Hash128 metadata_hash;   ///< of user block and trailer: names the file's whole metadata
+  io::Hash128 metadata_hash;  ///< of user block and trailer: names the file's whole metadata
 };
 
 /// A new HDF5 file, written through the sink driver: writes go to io::File, the first error is kept, later writes are
@@ -46,8 +46,8 @@ class Writer {
 
   /// Groups on the way to `path` are made as needed by every call.
   void make_group(const std::string& path);
-  /// Attributes of the group or dataset `path` ("/" is the root; a group that is not there yet is made). A string is stored as fixed-length UTF-8; long texts
-  /// (above 32 KiB) belong in a dataset: see write_bytes.
+  /// Attributes of the group or dataset `path` ("/" is the root; a group that is not there yet is made). A string is
+  /// stored as fixed-length UTF-8; long texts (above 32 KiB) belong in a dataset: see write_bytes.
   void attribute(const std::string& path, const std::string& name, const std::string& value);
   void attribute(const std::string& path, const std::string& name, std::int64_t value);
   void attribute(const std::string& path, const std::string& name, double value);
@@ -67,8 +67,8 @@ class Writer {
   void create_virtual(const std::string& path, const Extents& extents, Dtype dtype,
                       const std::vector<VirtualSource>& sources);
 
-  /// Closes the library's file, writes trailer and user block, fsyncs, closes. Throws SystemError with the first error of
-  /// any write. Nothing is valid after it.
+  /// Closes the library's file, writes trailer and user block, fsyncs, closes. Throws SystemError with the first error
+  /// of any write. Nothing is valid after it.
   Finished finish();
 
  private:
@@ -80,8 +80,8 @@ class Writer {
 struct DatasetInfo {
   Extents extents;
   Dtype dtype = Dtype::f32;
-  Extents chunk;                     ///< empty: not chunked
-  std::uint64_t offset = 0;          ///< byte offset in the file of contiguous data (0 when chunked or virtual)
+  Extents chunk;             ///< empty: not chunked
+  std::uint64_t offset = 0;  ///< byte offset in the file of contiguous data (0 when chunked or virtual)
 };
 
 /// A file opened for reading. Throws InputError naming the file and what is wrong with it.
@@ -115,7 +115,8 @@ class Reader {
   /// Reads a rectangle.
   void read_rectangle(const std::string& path, Dtype dtype, const Extents& offset, const Extents& extent,
                       void* data) const;
-  /// Reads one whole chunk as it lies on disk; `bytes` is the chunk's full size. A chunk never written is an InputError.
+  /// Reads one whole chunk as it lies on disk; `bytes` is the chunk's full size. A chunk never written is an
+  /// InputError.
   void read_chunk(const std::string& path, const Extents& offset, void* data, std::size_t bytes) const;
   [[nodiscard]] std::string read_bytes(const std::string& path) const;
 
