@@ -67,9 +67,11 @@ void ShardReader::check_dataset(const StoredPiece& piece) const {
   if (checked_piece_ == piece.first_tile) return;
   const TensorInfo& tensor = index_.tensor_of(piece);
   const hdf5::DatasetInfo info = file_.info(dataset_of(tensor, piece));
+  // A place in the file: neither a virtual dataset, which may show other files, nor one that was never written.
+  const bool is_contiguous = info.chunk.empty() && info.offset != 0;
   const bool is_one_tile = piece.tile == piece.rectangle.extent;
   if (info.extents != extents_of(piece.rectangle.extent) || info.dtype != tensor.dtype ||
-      info.chunk != (is_one_tile ? hdf5::Extents{} : extents_of(piece.tile))) {
+      !(is_one_tile ? is_contiguous : info.chunk == extents_of(piece.tile))) {
     throw InputError(fmt::format("`{}` is damaged (dataset `{}` is not what the index says)", file_.path(),
                                  dataset_of(tensor, piece)));
   }
