@@ -34,6 +34,9 @@ ShardWriter::ShardWriter(comm::Communicator& world, const Plan& plan, std::span<
       shard_(plan.shard_of(world.rank())),
       writer_rank_(plan.writer_of(shard_)),
       message_(largest_tile(plan, shard_)) {
+  for (const SourcePiece& source : plan.sources) {
+    if (plan.shard_of(source.rank) == shard_) sources_.push_back(&source);
+  }
   if (world.rank() != writer_rank_) return;
   tile_buffer_.resize(message_.size());
   file_ = std::make_unique<hdf5::Writer>(folder + "/" + shard_name(shard_));
@@ -69,11 +72,8 @@ void ShardWriter::stream_piece(const StoredPiece& piece) {
     file_->create(dataset_of(tensor, piece), extents_of(piece.rectangle.extent), tensor.dtype, chunk);
   });
   std::vector<const SourcePiece*> sources;
-  for (const SourcePiece& source : plan_.sources) {
-    if (source.tensor == piece.tensor && plan_.shard_of(source.rank) == shard_ &&
-        intersect(source.rectangle, piece.rectangle)) {
-      sources.push_back(&source);
-    }
+  for (const SourcePiece* source : sources_) {
+    if (source->tensor == piece.tensor && intersect(source->rectangle, piece.rectangle)) sources.push_back(source);
   }
   for (std::int64_t number = 0; number < tiles.count(); ++number) {
     const Shard tile = tiles.padded(number);

@@ -48,6 +48,7 @@ class ShardWriter {
   SaveMark mark_;
   std::int64_t shard_;
   int writer_rank_;
+  std::vector<const SourcePiece*> sources_;  ///< what the group holds: at 1,000 ranks a small part of the plan
   std::vector<std::byte> tile_buffer_;
   std::vector<std::byte> message_;
   std::vector<io::Hash128> hashes_;
