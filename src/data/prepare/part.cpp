@@ -16,13 +16,21 @@ namespace {
 
 /// The head of a part file; tokens and documents follow.
 struct Head {
-  std::uint64_t magic = 0x3154524150525254;  // "TRRPART1"
+  std::uint64_t magic = 0x3254524150525254;  // "TRRPART2"
   std::int64_t num_tokens = 0;
   std::int64_t token_bytes = 0;
   std::int64_t num_documents = 0;
   io::Hash128 origin;
-  io::Hash128 content;
+  io::Hash128 hash;  ///< of head (without it) and content
 };
+
+io::Hash128 hash_of(Head head, std::string_view content) {
+  head.hash = {};
+  io::Hasher hasher;
+  hasher.add(&head, sizeof(head));
+  hasher.add(content.data(), content.size());
+  return hasher.value();
+}
 
 template <class Stored>
 void append(std::span<const std::int32_t> ids, std::string& tokens) {
@@ -62,7 +70,7 @@ std::optional<Head> checked_head(std::string_view bytes) {
   const std::string_view content = bytes.substr(sizeof(Head));
   const auto bytes_of_documents = static_cast<std::uint64_t>(head->num_documents) * sizeof(std::int64_t);
   if (static_cast<std::uint64_t>(head->token_bytes) + bytes_of_documents != content.size()) return std::nullopt;
-  if (io::hash128(content.data(), content.size()) != head->content) return std::nullopt;
+  if (hash_of(*head, content) != head->hash) return std::nullopt;
   return head;
 }
 
@@ -111,7 +119,7 @@ void write_part(const std::string& path, const Part& part, const io::Hash128& or
   head.token_bytes = static_cast<std::int64_t>(part.tokens.size());
   head.num_documents = static_cast<std::int64_t>(part.documents.size());
   head.origin = origin;
-  head.content = io::hash128(content.data(), content.size());
+  head.hash = hash_of(head, content);
   content.insert(0, reinterpret_cast<const char*>(&head), sizeof(head));
   io::write_text_atomically(path, content);
 }

@@ -191,6 +191,10 @@ TEST_F(PrepareTest, MakesPartsAnewWhenInputsChangedOrPartsAreDamaged) {
   std::string damaged = io::read_text(part);
   damaged.back() = 'z';
   io::write_text_atomically(part, damaged);
+  const std::string part_of_wrong_count = options_.output + ".parts/part_00001";
+  damaged = io::read_text(part_of_wrong_count);
+  damaged[8] = static_cast<char>(damaged[8] + 1);  // its number of tokens
+  io::write_text_atomically(part_of_wrong_count, damaged);
   prepare(*communicator_, options_);
   EXPECT_EQ(text_of(read_back(options_.output).tokens), io::read_text(input));
 }
