@@ -121,6 +121,7 @@ void attention_forward(const device::Device& device, const AttentionShape& shape
                        const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& sequence_starts,
                        const Tensor& out, const Tensor& log_sum_exp, const Tensor& scratch) {
   check(device, shape, q, k, v, sequence_starts, out, log_sum_exp, scratch);
+  if (q.size() == 0) return;
   if (device.space() != device::Space::host) {
     return portable::attention_forward(shape, dropout, q, k, v, sequence_starts, out, log_sum_exp);
   }

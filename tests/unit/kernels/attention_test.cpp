@@ -249,6 +249,18 @@ TEST(Attention, GradientMatchesFiniteDifferences) {
   EXPECT_TRUE(test::all_near(a.dv.values(), differences(a.v), 1e-4));
 }
 
+TEST(Attention, WithoutSequencesOrQueriesSetsTheGradientsOfTheKeysToZero) {
+  for (const int threads : {1, 3}) {
+    const device::Device device({.num_threads = threads, .isa = device::detect_isa()});
+    for (const Sizes& sizes : {Sizes{0, 5, 33, 2, 1, 9}, Sizes{2, 0, 33, 2, 1, 9}}) {
+      Attention attention(sizes);
+      attention.run(device);
+      EXPECT_EQ(attention.dk.values(), std::vector<float>(attention.dk.values().size()));
+      EXPECT_EQ(attention.dv.values(), std::vector<float>(attention.dv.values().size()));
+    }
+  }
+}
+
 TEST(Attention, StaysExactWithLargeScores) {
   const device::Device device({.num_threads = 1, .isa = device::detect_isa()});
   Attention a({1, 70, 70, 1, 1, 8});
