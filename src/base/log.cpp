@@ -1,6 +1,6 @@
 #include "trireme/base/log.hpp"
 
-#include <array>
+#include <cstdio>
 #include <memory>
 #include <mutex>
 
@@ -8,9 +8,9 @@
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
-#include <unistd.h>
 
 #include "trireme/base/error.hpp"
+#include "trireme/base/host.hpp"
 
 namespace trireme::log {
 namespace {
@@ -27,14 +27,6 @@ spdlog::level::level_enum vendor_level(Level level) {
       return spdlog::level::err;
   }
   return spdlog::level::info;
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0) {
-    return "unknown host";
-  }
-  return name.data();
 }
 
 std::shared_ptr<spdlog::logger> terminal(spdlog::sink_ptr sink) {

@@ -11,6 +11,8 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "trireme/base/host.hpp"
+
 #include "checkpoint/folder.hpp"
 #include "checkpoint/slurm_job.hpp"
 
@@ -32,12 +34,6 @@ template <class T>
 bool read_number(const std::string& text, T& value) {
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc{} && stop == text.data() + text.size();
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  return name.data();
 }
 
 std::string pid_namespace() {

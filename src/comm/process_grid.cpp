@@ -1,23 +1,16 @@
 #include "trireme/comm/process_grid.hpp"
 
 #include <algorithm>
-#include <climits>
 #include <utility>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "trireme/base/error.hpp"
+#include "trireme/base/host.hpp"
 #include "trireme/base/text.hpp"
 
 namespace trireme::comm {
 namespace {
-
-std::string host_name() {
-  std::array<char, HOST_NAME_MAX + 1> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0) return "unknown";
-  return name.data();
-}
 
 /// The colour of a rank in the split that makes the groups along `axis`: its place with the axis taken out.
 int group_of(const GridShape& shape, GridShape coordinates, Axis axis) {
