@@ -100,7 +100,7 @@ void Optimizer::State::add_bucket(int number, device::Arena& arena) {
   bucket.updated = rows_between(layout, bucket.moments_begin, moments_end);
   bucket.first_moment = allocate_moments(arena, moments_end - bucket.moments_begin);
   bucket.second_moment = allocate_moments(arena, moments_end - bucket.moments_begin);
-  // The tags below are those of the reductions.
+  // Smaller tags are those of the reductions.
   const int tag = 2 * gradients.num_buckets() + number;
   bucket.gather = std::make_unique<comm::PieceAllGather>(data_axis, layout.cuts, tag);
   buckets.push_back(std::move(bucket));

@@ -43,8 +43,7 @@ class Optimizer {
   /// After the owned weights and moments were loaded: gives every rank what it holds of others. Collective.
   void share_loaded_state();
 
-  /// `decay: 50 tensors, 124 M parameters (weights of linear layers, embeddings); no decay: ...`, for the start of a
-  /// run.
+  /// `decay: 50 tensors, 124 M parameters (token.weight, query.weight, ...); no decay: ...`, for the start of a run.
   [[nodiscard]] std::string describe_groups() const;
 
  private:

@@ -35,8 +35,8 @@ struct ShardingOptions {
 ///
 /// Warm-up: peak * step / warmup_steps for step <= warmup_steps. After it, with x = 0 ... 1 the share of the decay that
 /// lies behind, exact at both ends:
-///   constant: peak;  linear and wsd: (1 - x) peak + x minimum;  cosine: c peak + (1 - c) minimum, c = (1 + cos(pi x))
-///   / 2.
+///   constant: peak;  linear and wsd: (1 - x) peak + x minimum;
+///   cosine: c peak + (1 - c) minimum, c = (1 + cos(pi x)) / 2.
 /// The decay of wsd ends at total_steps, that of the others begins at the end of warm-up; after it the rate is minimum.
 [[nodiscard]] double learning_rate(const LearningRateOptions& options, std::int64_t step, std::int64_t total_steps);
 
