@@ -9,6 +9,7 @@
 #include "kernels/host/norm.isa.hpp"
 #include "kernels/norm_arguments.hpp"
 #include "kernels/portable/norm.hpp"
+#include "kernels/row_blocks.hpp"
 
 // Why there is a host form: ns an element on a Xeon with AMX, one thread, fp32, 32 x 768, portable over a Serial Kokkos
 // against AVX-512: forward 1.5 / 0.2, backward 2.8 / 0.55.
@@ -18,7 +19,7 @@ namespace trireme::kernels {
 namespace {
 
 std::int64_t num_blocks(std::int64_t rows) {
-  return (rows + norm_block_rows - 1) / norm_block_rows;
+  return (rows + block_rows - 1) / block_rows;
 }
 
 float* floats_or_null(const tensor::Tensor& tensor) {
@@ -30,7 +31,7 @@ void forward(const device::Device& device, const NormForward<T>& norm) {
   if (device.space() != device::Space::host) return portable::norm_forward(norm);
   const auto normalize = TRIREME_ISA_CALL(device, norm_forward<T>);
   device.parallel(num_blocks(norm.rows), [&](std::int64_t block, int) {
-    normalize(norm, block * norm_block_rows, std::min((block + 1) * norm_block_rows, norm.rows));
+    normalize(norm, block * block_rows, std::min((block + 1) * block_rows, norm.rows));
   });
 }
 

@@ -6,9 +6,6 @@
 
 namespace trireme::kernels {
 
-/// Sums over tokens run over blocks of this many rows.
-inline constexpr std::int64_t norm_block_rows = 32;
-
 template <class T>
 struct NormForward {
   std::int64_t rows;

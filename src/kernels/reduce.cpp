@@ -12,12 +12,11 @@
 #include "kernels/host/norm.isa.hpp"
 #include "kernels/host/reduce.isa.hpp"
 #include "kernels/portable/reduce.hpp"
+#include "kernels/row_blocks.hpp"
 
 namespace trireme::kernels {
 
 namespace {
-
-constexpr std::int64_t block_rows = 32;
 
 constexpr std::int64_t divided_up(std::int64_t n, std::int64_t unit) {
   return (n + unit - 1) / unit;

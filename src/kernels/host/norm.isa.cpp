@@ -3,6 +3,7 @@
 #include "trireme/base/dtype.hpp"
 
 #include "kernels/host/columns.hpp"
+#include "kernels/row_blocks.hpp"
 
 namespace trireme::kernels::host::TRIREME_ISA {
 
@@ -100,8 +101,8 @@ void norm_backward(const NormBackward<T>& norm, std::int64_t block) {
   float* dbias = norm.dbias != nullptr ? dgain + norm.width : nullptr;
   set_zero(norm.width, dgain);
   if (dbias != nullptr) set_zero(norm.width, dbias);
-  const std::int64_t begin = block * norm_block_rows;
-  const std::int64_t end = begin + norm_block_rows < norm.rows ? begin + norm_block_rows : norm.rows;
+  const std::int64_t begin = block * block_rows;
+  const std::int64_t end = begin + block_rows < norm.rows ? begin + block_rows : norm.rows;
   for (std::int64_t row = begin; row < end; ++row) backward_row(norm, row, dgain, dbias);
 }
 

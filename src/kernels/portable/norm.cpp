@@ -5,6 +5,7 @@
 #include <Kokkos_Core.hpp>
 
 #include "kernels/element.hpp"
+#include "kernels/row_blocks.hpp"
 
 namespace trireme::kernels::portable {
 
@@ -85,8 +86,8 @@ struct BlockAdder {
   KOKKOS_INLINE_FUNCTION void operator()(std::int64_t i) const {
     const std::int64_t block = i / norm.width;
     const std::int64_t k = i % norm.width;
-    const std::int64_t begin = block * norm_block_rows;
-    const std::int64_t end = begin + norm_block_rows < norm.rows ? begin + norm_block_rows : norm.rows;
+    const std::int64_t begin = block * block_rows;
+    const std::int64_t end = begin + block_rows < norm.rows ? begin + block_rows : norm.rows;
     float dgain = 0;
     float dbias = 0;
     for (std::int64_t row = begin; row < end; ++row) {
@@ -133,7 +134,7 @@ void norm_forward(const NormForward<T>& norm) {
 
 template <class T>
 void norm_backward(const NormBackward<T>& norm) {
-  const std::int64_t blocks = (norm.rows + norm_block_rows - 1) / norm_block_rows;
+  const std::int64_t blocks = (norm.rows + block_rows - 1) / block_rows;
   // The parameters' sums read dy and x, which dx may overwrite.
   Kokkos::parallel_for("trireme::norm_backward_blocks", Kokkos::RangePolicy<>(0, blocks * norm.width),
                        BlockAdder<T>{norm});

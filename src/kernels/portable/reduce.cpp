@@ -3,6 +3,7 @@
 #include <Kokkos_Core.hpp>
 
 #include "kernels/element.hpp"
+#include "kernels/row_blocks.hpp"
 
 namespace trireme::kernels::portable {
 
@@ -16,8 +17,9 @@ struct ColumnSum {
   bool adds;
 
   KOKKOS_INLINE_FUNCTION float block_sum(std::int64_t block, std::int64_t column) const {
-    float sum = to_float(x[32 * block * columns + column]);
-    for (std::int64_t row = 32 * block + 1; row < rows && row < 32 * (block + 1); ++row) {
+    const std::int64_t first = block * block_rows;
+    float sum = to_float(x[first * columns + column]);
+    for (std::int64_t row = first + 1; row < rows && row < first + block_rows; ++row) {
       sum += to_float(x[row * columns + column]);
     }
     return sum;
@@ -26,7 +28,7 @@ struct ColumnSum {
   // Level l of `pending` holds the sum of 2^l blocks where the number of blocks so far has that bit: a binary counter
   // adds blocks in the balanced tree.
   KOKKOS_INLINE_FUNCTION void operator()(std::int64_t column) const {
-    const std::int64_t blocks = (rows + 31) / 32;
+    const std::int64_t blocks = (rows + block_rows - 1) / block_rows;
     float pending[48];
     for (std::int64_t block = 0; block < blocks; ++block) {
       float sum = block_sum(block, column);
