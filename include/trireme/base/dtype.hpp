@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 namespace trireme {
 
@@ -25,9 +26,12 @@ struct Fp16 {
   std::uint16_t bits = 0;
 };
 
-/// The Dtype of a C++ element type.
+/// The Dtype of a C++ element type; other types do not compile.
 template <class T>
-inline constexpr Dtype dtype_of = Dtype::f32;
+inline constexpr Dtype dtype_of = [] {
+  static_assert(std::is_same_v<T, float>, "no element type of a tensor");
+  return Dtype::f32;
+}();
 template <>
 inline constexpr Dtype dtype_of<double> = Dtype::f64;
 template <>
