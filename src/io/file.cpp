@@ -124,8 +124,8 @@ void File::write_at(std::uint64_t offset, const void* data, std::size_t bytes) {
     const auto place = static_cast<off_t>(offset + done);
     const ssize_t put = transfer("pwrite", path_, bytes - done,
                                  [&](std::size_t now) { return ::pwrite(descriptor_, from + done, now, place); });
-    if (put < 0 && errno != EINTR) {
-      throw_write_failure(path_, "pwrite", offset + done, bytes - done, errno);
+    if (put == 0 || (put < 0 && errno != EINTR)) {  // a write that moves nothing would be tried for ever
+      throw_write_failure(path_, "pwrite", offset + done, bytes - done, put == 0 ? EIO : errno);
     }
     done += put > 0 ? static_cast<std::size_t>(put) : 0;
   }
@@ -136,8 +136,8 @@ void File::write(const void* data, std::size_t bytes) {
   for (std::size_t done = 0; done < bytes;) {
     const ssize_t put =
         transfer("write", path_, bytes - done, [&](std::size_t now) { return ::write(descriptor_, from + done, now); });
-    if (put < 0 && errno != EINTR) {
-      const int error = errno;
+    if (put == 0 || (put < 0 && errno != EINTR)) {
+      const int error = put == 0 ? EIO : errno;
       throw_write_failure(path_, "write", size(), bytes - done, error);
     }
     done += put > 0 ? static_cast<std::size_t>(put) : 0;

@@ -106,6 +106,19 @@ TEST_F(FileTest, InterruptedAndShortTransfersGoOn) {
   EXPECT_GT(calls, 120);
 }
 
+TEST_F(FileTest, AWriteThatMovesNothingIsAFailureNotALoop) {
+  set_fault_hook([](const char*, const std::string&, std::size_t* bytes) {
+    *bytes = 0;
+    return 0;
+  });
+  for (const File::Mode mode : {File::Mode::create, File::Mode::append}) {
+    File file(folder_ / "a", mode);
+    EXPECT_THAT(message_of<SystemError>(
+                    [&] { mode == File::Mode::append ? file.write("abc", 3) : file.write_at(0, "abc", 3); }),
+                AllOf(HasSubstr("cannot write"), HasSubstr("at byte 0")));
+  }
+}
+
 TEST_F(FileTest, AFullDiskSaysPathNeededFreeAndRemedy) {
   for (const int error : {ENOSPC, EDQUOT, EFBIG}) {
     set_fault_hook([error](const char* call, const std::string&, std::size_t*) {
