@@ -46,8 +46,8 @@ class TreeReduceScatter {
   std::unique_ptr<ReduceScatterSteps> steps_;
 };
 
-/// Fills every rank's `data` with all pieces, each from its owner. Blocking; copies only, any order gives the same
-/// bits. For objects in flight together see TreeReduceScatter: the same start/poll/finish.
+/// Fills every rank's `data` with all pieces, each from its owner (owned_piece()). Copies only, so any order gives the
+/// same bits. Runs in the background as TreeReduceScatter does: the same start, poll and finish.
 class PieceAllGather {
  public:
   PieceAllGather(Communicator& communicator, Cuts cuts, int tag);
