@@ -97,7 +97,8 @@ class Reader {
   [[nodiscard]] const std::string& path() const noexcept;
   /// Of the verified user block and trailer (as Finished::metadata_hash).
   [[nodiscard]] io::Hash128 metadata_hash() const noexcept;
-  /// Soft and external links count as absent everywhere. What lies in other files is read through virtual datasets only.
+  /// Soft and external links count as absent everywhere. What lies in other files is read through virtual datasets
+  /// only.
   [[nodiscard]] bool has(const std::string& path) const;
   /// Names of the members of a group, in name order.
   [[nodiscard]] std::vector<std::string> list(const std::string& group) const;
