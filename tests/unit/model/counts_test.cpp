@@ -53,7 +53,9 @@ TEST(KorthikantiFlop, GivesThePublishedUtilisation) {
        {Published{6144, 48, 4, 8, 1.10, 41.5}, Published{12288, 96, 64, 64, 13.75, 51.4},
         Published{20480, 105, 280, 280, 37.83, 56.0}, Published{25600, 128, 512, 512, 71.49, 56.3}}) {
     const double flop = korthikanti_flop(row.batch, row.layers, 2048, row.width, 51200);
-    EXPECT_NEAR(100 * flop / row.seconds / (row.gpus * 312e12), row.mfu_percent, 0.1) << row.width;
+    const double mfu_percent = 100 * flop / row.seconds / (row.gpus * 312e12);
+    // Both published figures are rounded: the time to 0.01 s, the share to 0.1 %.
+    EXPECT_NEAR(mfu_percent, row.mfu_percent, 0.05 + mfu_percent * 0.005 / row.seconds) << row.width;
   }
 }
 

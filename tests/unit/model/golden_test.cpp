@@ -30,8 +30,13 @@ class Golden : public testing::TestWithParam<std::string> {
     std::size_t size = 1;
     for (const std::uint64_t extent : file_.info(path).extents) size *= extent;
     std::vector<double> values(size);
-    file_.read(path, Dtype::f64, values.data());
-    return values;
+    if (file_.info(path).dtype == Dtype::f64) {
+      file_.read(path, Dtype::f64, values.data());
+      return values;
+    }
+    std::vector<float> narrow(size);
+    file_.read(path, Dtype::f32, narrow.data());
+    return {narrow.begin(), narrow.end()};
   }
 
   void read_batch() {
@@ -42,7 +47,8 @@ class Golden : public testing::TestWithParam<std::string> {
     batch_.targets.resize(rows);
     file_.read("input", Dtype::i32, batch_.input.data());
     file_.read("targets", Dtype::i32, batch_.targets.data());
-    for (const double weight : doubles("loss_weights")) batch_.weights.push_back(static_cast<float>(weight));
+    batch_.weights.resize(rows);
+    file_.read("loss_weights", Dtype::f32, batch_.weights.data());
     for (std::size_t n = 0; n < rows; ++n) {
       batch_.positions.push_back(static_cast<std::int32_t>(n % static_cast<std::size_t>(batch_.context)));
     }
