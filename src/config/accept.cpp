@@ -149,6 +149,13 @@ bool has_empty_text(const Value& value, bool required) {
   return required && list->empty();
 }
 
+bool has_zero_byte(const Value& value) {
+  const auto is_cut = [](const std::string& text) { return text.find('\0') != std::string::npos; };
+  if (const auto* text = std::get_if<std::string>(&value)) return is_cut(*text);
+  const auto* list = std::get_if<std::vector<std::string>>(&value);
+  return list != nullptr && std::any_of(list->begin(), list->end(), is_cut);
+}
+
 std::string choice_fault(const Value& value, const Option& option) {
   const std::vector<std::string>& choices = option.place.choices;
   const auto* word = std::get_if<std::string>(&value);
@@ -162,6 +169,7 @@ std::string choice_fault(const Value& value, const Option& option) {
 /// What is wrong with a value of the right type; empty when nothing.
 std::string fault_of(const Value& value, const Option& option) {
   if (has_empty_text(value, option.required)) return fmt::format("empty ({}) give it", option.unit);
+  if (has_zero_byte(value)) return "holds a zero byte (the system would end a path there) leave it out";
   if (const std::string fault = number_fault(value, option.range); !fault.empty()) return fault;
   if (const std::string fault = choice_fault(value, option); !fault.empty()) return fault;
   if (option.only.empty()) return {};

@@ -34,11 +34,11 @@ std::vector<Given> read_overrides(const std::vector<std::string>& overrides, Pro
   for (const std::string& word : overrides) {
     const std::size_t equals = word.find('=');
     const std::string key = trimmed(word.substr(0, equals));
-    if (equals == std::string::npos || key.empty()) {
+    const std::size_t dot = key.find('.');
+    if (equals == std::string::npos || key.empty() || key.back() == '.') {
       problems.add(malformed(word));
       continue;
     }
-    const std::size_t dot = key.find('.');
     Given given;
     given.section = dot == std::string::npos ? "" : key.substr(0, dot);
     given.name = dot == std::string::npos ? key : key.substr(dot + 1);

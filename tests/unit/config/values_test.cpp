@@ -45,6 +45,11 @@ TEST(Values, OfListsKeepTheirType) {
   EXPECT_EQ(deck.data.weights, (std::vector<double>{1, 2}));
 }
 
+TEST(Values, OfTextHaveNoZeroByte) {
+  EXPECT_THAT(problems_after("", {"run.output=\"a\\u0000b\""}), HasSubstr("holds a zero byte"));
+  EXPECT_THAT(problems_after("", {"data.train=[\"a\", \"b\\u0000\"]"}), HasSubstr("holds a zero byte"));
+}
+
 TEST(Values, OutOfRangeNameTheBound) {
   EXPECT_EQ(problems_after("dropout = 1.0\n"), "d.toml:13: model.dropout = 1.0: out of range (must be < 1)");
   EXPECT_EQ(problems_after("dropout = -0.1\n"), "d.toml:13: model.dropout = -0.1: out of range (must be >= 0)");
@@ -139,10 +144,11 @@ TEST(CommandLine, CannotSmuggleFurtherKeys) {
 }
 
 TEST(CommandLine, RepeatedAndMalformedWordsAreRefused) {
-  EXPECT_EQ(problems_after("", {"run.steps=3", "run.steps=4", "steps", "=3", "seed=3", "model.seed=3"}),
+  EXPECT_EQ(problems_after("", {"run.steps=3", "run.steps=4", "steps", "=3", "run.=3", "seed=3", "model.seed=3"}),
             "command line: run.steps = 4: repeated key (the command line also has `3`) keep one of them\n"
             "command line: steps: no override (it must be `section.key=value`) write e.g. `run.steps=100`\n"
             "command line: =3: no override (it must be `section.key=value`) write e.g. `run.steps=100`\n"
+            "command line: run.=3: no override (it must be `section.key=value`) write e.g. `run.steps=100`\n"
             "command line: seed = 3: misplaced key (it stands in no section) write it under [run]\n"
             "command line: model.seed = 3: misplaced key (`seed` belongs to `run`) write it under [run]");
 }
