@@ -22,7 +22,7 @@ namespace {
 int flags_of(File::Mode mode) {
   switch (mode) {
     case File::Mode::read:
-      return O_RDONLY;
+      return O_RDONLY | O_NONBLOCK;  // else the open of a pipe that nobody writes to never returns
     case File::Mode::create:
       return O_RDWR | O_CREAT | O_TRUNC;
     case File::Mode::append:
@@ -80,6 +80,11 @@ File::File(std::string path, Mode mode) : path_(std::move(path)) {
   if (::fstat(descriptor_, &status) == 0 && S_ISDIR(status.st_mode)) {
     ::close(std::exchange(descriptor_, -1));
     throw_open_failure(path_, mode, EISDIR);
+  }
+  if (mode == Mode::read && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode))) {
+    ::close(std::exchange(descriptor_, -1));
+    throw InputError(
+        fmt::format("cannot read `{}` (it is a pipe, and files are read at any place) write it to a file", path_));
   }
 }
 

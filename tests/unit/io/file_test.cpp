@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "trireme/base/error.hpp"
 
@@ -14,6 +15,7 @@ namespace trireme::io {
 namespace {
 
 using test::TemporaryFolder;
+using testing::AllOf;
 using testing::HasSubstr;
 
 /// The message of the Kind that `act` throws.
@@ -129,6 +131,13 @@ TEST_F(FileTest, AFullDiskSaysPathNeededFreeAndRemedy) {
                 AllOf(HasSubstr(folder_ / "big"), HasSubstr("needed 5 bytes at byte 7"), HasSubstr("free "),
                       HasSubstr(std::strerror(error)), HasSubstr("choose another file system")));
   }
+}
+
+TEST_F(FileTest, APipeIsRefusedAtOnce) {
+  const std::string path = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_THAT(message_of<InputError>([&] { const File file(path, File::Mode::read); }),
+              AllOf(HasSubstr(path), HasSubstr("is a pipe")));
 }
 
 TEST_F(FileTest, AFailedSyncIsNeverTriedAgain) {
