@@ -116,6 +116,9 @@ void MegatronInput::check_sizes() const {
     refuse(fmt::format("ends at byte {} of `{}`, which has {} (cut short, or another file's index)", end, ids_.path(),
                        bytes));
   }
+  if (num_borders_ > 0 && first_sequence_of(0) != 0) {
+    refuse(fmt::format("says that document 0 begins with sequence {} (must be 0)", first_sequence_of(0)));
+  }
 }
 
 std::int64_t MegatronInput::pointer(std::int64_t sequence) const {

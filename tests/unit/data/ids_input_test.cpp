@@ -149,6 +149,9 @@ TEST_F(MegatronTest, RefusesAnIndexThatDoesNotFit) {
   index.documents = {0, 3, 2, 4};
   EXPECT_THAT(refusal(index), HasSubstr("document 2 begins with sequence 2"));
   index = good;
+  index.documents = {4, 3, 2, 0};
+  EXPECT_THAT(refusal(index), HasSubstr("document 0 begins with sequence 4 (must be 0)"));
+  index = good;
   index.pointers.pop_back();
   EXPECT_THAT(refusal(index), HasSubstr("not those of the 4 sequences and 4 borders"));
   io::write_text_atomically(prefix_ + ".idx", "something else that is long enough for a head");
