@@ -3,6 +3,7 @@
 #include <exception>
 #include <memory>
 #include <new>
+#include <optional>
 
 #include <fmt/core.h>
 
@@ -117,12 +118,19 @@ int guarded(comm::Communicator& world, const Work& work) {
 int run(int argc, char** argv) {
   const auto self = comm::make_self_communicator();
   CommandLine line;
-  const int parsed = guarded(*self, [&] {
+  std::optional<InputError> wrong_line;  // said by one of the ranks of a job, so kept until they are connected
+  try {
     line = parse_command_line(argc, argv);
-    return 0;
-  });
-  if (parsed != 0) return parsed;
-  if (!needs_ranks(line.command)) return guarded(*self, [&] { return run_alone(line); });
+  } catch (const InputError& error) {
+    wrong_line = error;
+  }
+  const bool alone = wrong_line ? !comm::started_by_launcher() : !needs_ranks(line.command);
+  if (alone) {
+    return guarded(*self, [&] {
+      if (wrong_line) throw *wrong_line;
+      return run_alone(line);
+    });
+  }
 
   std::unique_ptr<comm::MpiRuntime> mpi;
   const int started = guarded(*self, [&] {
@@ -132,7 +140,10 @@ int run(int argc, char** argv) {
   if (started != 0) return started;
   comm::Communicator& world = mpi->world();
   log::configure(world.rank() == 0, world.rank(), line.verbose ? log::Level::debug : log::Level::info);
-  return guarded(world, [&] { return run_on_ranks(line, world); });
+  return guarded(world, [&] {
+    if (wrong_line) throw *wrong_line;
+    return run_on_ranks(line, world);
+  });
 }
 
 }  // namespace
