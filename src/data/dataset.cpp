@@ -18,17 +18,24 @@ void check_long_enough(const TokenFileInfo& info, std::int64_t context) {
                   info.path, info.num_tokens, context, context + 1));
 }
 
-void check_same_tokenizer(const TokenFileInfo& first, const TokenFileInfo& other) {
-  const bool same = first.tokenizer_kind == other.tokenizer_kind && first.tokenizer_model == other.tokenizer_model &&
-                    first.vocab == other.vocab;
-  if (same) return;
+std::string describe(const TokenFileInfo& info) {
+  if (info.vocab == 0) return fmt::format("`{}` (`{}`)", info.path, info.tokenizer_kind);
+  return fmt::format("`{}` (`{}`, {} ids)", info.path, info.tokenizer_kind, info.vocab);
+}
+
+[[noreturn]] void refuse_mixture(const TokenFileInfo& first, const TokenFileInfo& other) {
   throw InputError(
-      fmt::format("`{}` (`{}`, {} ids) and `{}` (`{}`, {} ids) were made with different tokenizers; make one "
-                  "again with `trireme prepare --model` of the other",
-                  first.path, first.tokenizer_kind, first.vocab, other.path, other.tokenizer_kind, other.vocab));
+      fmt::format("{} and {} were made with different tokenizers; make one again with the other's "
+                  "(`trireme prepare --model`, or the same `--vocab` for ready ids)",
+                  describe(first), describe(other)));
 }
 
 }  // namespace
+
+void check_same_tokenizer(const TokenFileInfo& first, const TokenFileInfo& other) {
+  const bool same_model = first.tokenizer_kind == "ids" || first.tokenizer_model == other.tokenizer_model;
+  if (first.tokenizer_kind != other.tokenizer_kind || !same_model) refuse_mixture(first, other);
+}
 
 std::int64_t Dataset::vocab() const {
   return files.front()->info().vocab;
@@ -47,7 +54,10 @@ Dataset open_dataset(const std::vector<std::string>& paths, std::int64_t context
   for (const std::string& path : paths) {
     dataset.files.push_back(std::make_shared<TokenFile>(path));
     check_long_enough(dataset.files.back()->info(), context);
-    check_same_tokenizer(dataset.files.front()->info(), dataset.files.back()->info());
+    const TokenFileInfo& first = dataset.files.front()->info();
+    const TokenFileInfo& last = dataset.files.back()->info();
+    check_same_tokenizer(first, last);
+    if (first.vocab != last.vocab) refuse_mixture(first, last);
   }
   return dataset;
 }

@@ -21,6 +21,10 @@ void evaluate(comm::Communicator& world, const device::Device& device, const std
   const model::ModelOptions& options = model.stage().options();
   data::Dataset dataset;
   comm::on_all(world, [&] { dataset = data::open_dataset(paths, options.context); });
+  data::check_same_tokenizer({.path = model.path(),
+                              .tokenizer_kind = model.metadata().tokenizer_kind,
+                              .tokenizer_model = model.metadata().tokenizer_model},
+                             dataset.files.front()->info());
   if (dataset.vocab() > options.vocab) {
     throw InputError(
         fmt::format("`{}` has a vocabulary of {} (the checkpoint's model has {}) use data of the same tokenizer",

@@ -12,6 +12,10 @@ namespace trireme::train {
 
 RunFolder::RunFolder(comm::Communicator& world, const config::Deck& deck) : paths_(deck.run.output) {
   comm::on_root(world, [&] {
+    if (io::exists(paths_.folder) && !io::is_folder(paths_.folder)) {
+      throw InputError(
+          fmt::format("`run.output` = `{}` is a file (a run has a folder) choose another path", paths_.folder));
+    }
     io::make_folders(paths_.folder);
     lock_ = std::make_unique<checkpoint::RunLock>(paths_.folder);
     io::make_folders(paths_.checkpoints());
@@ -79,7 +83,7 @@ void check_resume(const config::Deck& deck, const checkpoint::Metadata& stored) 
   }
 }
 
-checkpoint::Metadata resume(comm::Communicator& world, const config::Deck& deck,
+checkpoint::Metadata resume(comm::Communicator& world, const config::Deck& deck, const data::TokenFileInfo& training,
                             const std::vector<std::string>& candidates,
                             const std::function<void(checkpoint::Reader&)>& load) {
   std::string last_problem;
@@ -93,7 +97,10 @@ checkpoint::Metadata resume(comm::Communicator& world, const config::Deck& deck,
       log::warning("passing over a damaged checkpoint: {}", last_problem);
       continue;
     }
-    check_resume(deck, reader->metadata());
+    const checkpoint::Metadata& stored = reader->metadata();
+    check_resume(deck, stored);
+    data::check_same_tokenizer(
+        {.path = path, .tokenizer_kind = stored.tokenizer_kind, .tokenizer_model = stored.tokenizer_model}, training);
     try {
       load(*reader);
       return reader->metadata();

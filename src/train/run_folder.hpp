@@ -10,6 +10,7 @@
 #include "trireme/checkpoint/run_lock.hpp"
 #include "trireme/comm/communicator.hpp"
 #include "trireme/config/deck.hpp"
+#include "trireme/data/token_file.hpp"
 
 namespace trireme::train {
 
@@ -50,8 +51,9 @@ class RunFolder {
 void check_resume(const config::Deck& deck, const checkpoint::Metadata& stored);
 
 /// Opens the first sound candidate and hands it to `load`; damaged ones are named and passed over. A single candidate's
-/// damage, and damage to all, is an InputError: a run never silently starts again from step 0. Collective.
-checkpoint::Metadata resume(comm::Communicator& world, const config::Deck& deck,
+/// damage, and damage to all, is an InputError: a run never silently starts again from step 0. Another model, or
+/// training data of another tokenizer, is one too. Collective.
+checkpoint::Metadata resume(comm::Communicator& world, const config::Deck& deck, const data::TokenFileInfo& training,
                             const std::vector<std::string>& candidates,
                             const std::function<void(checkpoint::Reader&)>& load);
 

@@ -49,7 +49,7 @@ void settle_vocab(config::Deck& deck, const data::Dataset& dataset) {
     throw InputError(
         fmt::format("`model.vocab` = `{}` is below the vocabulary of `{}`, which is {} (ids would have no row) "
                     "set it to at least that",
-                    deck.model.vocab, deck.data.train.front(), dataset.vocab()));
+                    deck.model.vocab, dataset.files.front()->info().path, dataset.vocab()));
   }
 }
 
@@ -182,8 +182,8 @@ void Run::resume_or_start() {
     trainer_->start_fresh();
     return;
   }
-  const checkpoint::Metadata stored =
-      resume(world_, deck_, candidates, [&](checkpoint::Reader& reader) { trainer_->load(reader); });
+  const checkpoint::Metadata stored = resume(world_, deck_, training_data_.files.front()->info(), candidates,
+                                             [&](checkpoint::Reader& reader) { trainer_->load(reader); });
   first_step_ = saved_step_ = stored.step;
   tokens_ = stored.tokens;
   log::info("going on from step {}", stored.step);
@@ -337,7 +337,10 @@ ExitCode train(comm::Communicator& world, const std::string& deck_path, const st
     validation = open_shared_dataset(world, deck.data.validation, deck.model.context);
   }
   settle_vocab(deck, training);
-  if (!validation.files.empty()) settle_vocab(deck, validation);
+  if (!validation.files.empty()) {
+    data::check_same_tokenizer(training.files.front()->info(), validation.files.front()->info());
+    settle_vocab(deck, validation);
+  }
   return Run(world, std::move(deck), std::move(training), std::move(validation)).go();
 }
 

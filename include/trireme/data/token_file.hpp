@@ -20,6 +20,10 @@ struct TokenFileInfo {
   std::string tokenizer_model;
 };
 
+/// Throws InputError when ids of `other` mean something else than those of `first`: another tokenizer, or another model
+/// of it. What ready ids mean only their maker knows. A checkpoint may stand for a file: its path and its tokenizer.
+void check_same_tokenizer(const TokenFileInfo& first, const TokenFileInfo& other);
+
 /// A dataset open for reading. After the constructor no HDF5 call is made: reads are plain reads at known offsets, so
 /// any thread may read. The hash of each block is checked when the block is first touched.
 /// Errors are InputError naming file, dataset, position, value and remedy.

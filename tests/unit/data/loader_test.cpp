@@ -251,5 +251,16 @@ TEST_F(LoaderTest, RefusesFilesThatDoNotFitTogether) {
   EXPECT_THAT(message_of([] { (void)open_dataset({}, context); }), HasSubstr("no dataset"));
 }
 
+TEST(Tokenizers, AreTheSameByKindAndModelButReadyIdsMeanWhatTheirMakerSays) {
+  const auto with = [](const char* kind, const char* model) {
+    return TokenFileInfo{.path = kind, .tokenizer_kind = kind, .tokenizer_model = model};
+  };
+  check_same_tokenizer(with("byte", ""), with("byte", ""));
+  check_same_tokenizer(with("sentencepiece", "a"), with("sentencepiece", "a"));
+  check_same_tokenizer(with("ids", "96"), with("ids", "97"));
+  EXPECT_THROW(check_same_tokenizer(with("sentencepiece", "a"), with("sentencepiece", "b")), InputError);
+  EXPECT_THROW(check_same_tokenizer(with("byte", ""), with("ids", "")), InputError);
+}
+
 }  // namespace
 }  // namespace trireme::data
