@@ -26,6 +26,13 @@ std::string explain(const CLI::ParseError& error, const CLI::App& app, int argc,
                      unknown || typed.empty() ? "" : typed + " ");
 }
 
+/// CLI11's own check lets NaN pass, and numbers beyond 64 bits, which it then cuts.
+std::string fault_of_amount(const std::string& text) {
+  double value = 0;
+  if (CLI::detail::lexical_cast(text, value) && value >= 0 && value <= 1e18) return {};
+  return fmt::format("`{}` is no number from 0 to 1e18", text);
+}
+
 void add_train(CLI::App& app, CommandLine& line) {
   CLI::App* command = app.add_subcommand("train", "Train as a deck says; started under mpirun or srun, or alone");
   command->add_option("deck", line.deck, "TOML deck; `trireme help SECTION` explains its keys")->required();
@@ -55,11 +62,11 @@ void add_generate(CLI::App& app, CommandLine& line) {
   infer::GenerateOptions& options = line.generate;
   command->add_option("checkpoint", options.checkpoint, "run folder (its newest) or step folder")->required();
   command->add_option("--prompt", options.prompt, "text to continue")->required();
-  command->add_option("--tokens", options.tokens, "tokens to draw")->check(CLI::NonNegativeNumber);
+  command->add_option("--tokens", options.tokens, "tokens to draw")->check(fault_of_amount, "0...");
   command->add_option("--temperature", options.temperature, "0: the likeliest token always")
-      ->check(CLI::NonNegativeNumber);
+      ->check(fault_of_amount, "0...");
   command->add_option("--top-k", options.top_k, "draw among the k likeliest; 0: among all")
-      ->check(CLI::NonNegativeNumber);
+      ->check(fault_of_amount, "0...");
   command->add_option("--seed", options.seed, "of the draws");
   command->callback([&line] { line.command = Command::generate; });
 }

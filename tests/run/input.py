@@ -1,5 +1,6 @@
 """Wrong input: one message with the place and a remedy, exit code 2, in seconds, on one rank and on four."""
 
+import os
 import time
 
 import h5py
@@ -80,6 +81,32 @@ class Input(RunTest):
     def test_a_vocabulary_below_the_data(self):
         self.refused_everywhere(self.good(), "model.vocab", "96", overrides=["model.vocab=95"])
 
+    def test_data_of_another_tokenizer_than_the_model_s(self):
+        text = self.folder / "text.txt"
+        text.write_text("no ids at all " * 20)
+        self.ok(self.trireme("prepare", "bytes.h5", text, "--tokenizer", "byte"))
+        deck = self.good(model={"vocab": 256})
+        self.refused_everywhere(deck, "bytes.h5", "train.h5", "tokenizer", overrides=['data.validation=["bytes.h5"]'])
+        self.ok(self.trireme("train", deck, "run.steps=1"))
+        self.refused_everywhere(deck, "bytes.h5", "step_00000001", "tokenizer", overrides=['data.train=["bytes.h5"]'])
+        for ranks in (0, 4):
+            self.refused(self.trireme("evaluate", "run", "bytes.h5", ranks=ranks), "bytes.h5", "ids", "byte")
+        self.ok(self.trireme("evaluate", "run", self.rows()))
+
+    def test_a_validation_file_with_more_ids_is_named_itself(self):
+        more = self.ids("more", np.arange(200) % 120, 120)
+        self.refused_everywhere(self.good(), "more.h5", "120", overrides=[f'data.validation=["{more}"]'], ranks=(0,))
+        self.refused_everywhere(self.good(), "96 ids", "120 ids", ranks=(0,),
+                                overrides=[f'data.train=["{self.rows()}", "{more}"]'])
+
+    def test_paths_that_no_file_can_have_and_files_that_no_path_should_name(self):
+        deck = self.good()
+        self.refused_everywhere(deck, "run.output", "train.h5", overrides=['run.output="train.h5"'])
+        self.refused_everywhere(deck, "run.output", "zero byte", overrides=['run.output="a\\u0000b"'])
+        os.mkfifo(self.folder / "pipe")
+        self.refused_everywhere(deck, "pipe", overrides=['data.train=["pipe"]'])
+        self.refused(self.trireme("prepare", "out.h5", "pipe", "--tokenizer", "byte", timeout=5), "pipe")
+
     def test_a_truncated_dataset(self):
         data = self.rows()
         data.write_bytes(data.read_bytes()[:-1])
@@ -104,6 +131,11 @@ class Input(RunTest):
         self.refused(self.trireme("checkpoint", "verify", "nowhere"), "nowhere")
         self.refused(self.trireme("help", "modle"), "modle", "model")
         self.assertIn("model.width", self.ok(self.trireme("help", "model")).out.replace("[model]", "model.width"))
+        for words in (["train"], ["trian"], ["train", "deck.toml", "--steps=3"]):
+            self.refused(self.trireme(*words, ranks=4), "train")
+        for option in ("--temperature=nan", "--temperature=-1", "--tokens=-1", "--tokens=99999999999999999999"):
+            result = self.refused(self.trireme("generate", "nowhere", "--prompt", "x", option), option.split("=")[1])
+            self.assertLess(len(result.out), 200)
         version = self.ok(self.trireme("--version")).out
         for name in ("MPI", "HDF5", "oneDNN", "Kokkos"):
             self.assertIn(name, version)
