@@ -102,7 +102,15 @@ TEST_P(Golden, LossAndEveryGradientAgree) {
     largest_of_all = std::max(largest_of_all, largest(doubles(path)));
   for (const tensor::Parameter& parameter : model.stage().parameters().all()) {
     if (!parameter.tied_to.empty()) continue;
-    expect_near(parameter.name, gradient_of(model, parameter), doubles("gradients/" + parameter.name), largest_of_all);
+    const std::vector<double> ours = gradient_of(model, parameter);
+    if (parameter.name.ends_with("attention.key.bias")) {
+      // Exactly zero (a softmax does not see a shift): what is left is the rounding of sums as large as the key
+      // weight's gradients. PyTorch in fp32 leaves 4.4e-9 on the same numbers.
+      const std::string weight = parameter.name.substr(0, parameter.name.size() - 4) + "weight";
+      EXPECT_LE(largest(ours), 1e-6 * largest(doubles("gradients/" + weight))) << parameter.name;
+      continue;
+    }
+    expect_near(parameter.name, ours, doubles("gradients/" + parameter.name), largest_of_all);
   }
 }
 
