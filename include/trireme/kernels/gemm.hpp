@@ -17,11 +17,11 @@ namespace trireme::kernels {
 enum class Product : std::uint8_t { forward, backward_input, backward_weight };
 
 /// Computes the three products. All tensors contiguous on 64 bytes, element types as the tensors say: fp32, or bf16 and
-/// fp16 operands with an output of their type or fp32. The sum over k runs in fixed sub-pieces, in order, accumulated
-/// in the output (in one piece where the output is half precision). One object per device; primitives are created at
-/// the first call of a shape and kept. Rows of y and dy may be longer than `out` (the row length is y's last extent,
-/// `out` the weight's first): the rest of each row is neither read nor written. That is how a vocabulary of any size
-/// has aligned rows.
+/// fp16 operands with an output of their type or fp32 (fp16 where the library has it: oneDNN 2.6.3 has not, which is a
+/// SystemError). The sum over k runs in fixed sub-pieces, in order, accumulated in the output (in one piece where the
+/// output is half precision). One object per device; primitives are created at the first call of a shape and kept. Rows
+/// of y and dy may be longer than `out` (the row length is y's last extent, `out` the weight's first): the rest of each
+/// row is neither read nor written. That is how a vocabulary of any size has aligned rows.
 class Gemm {
  public:
   /// Takes its scratch (a constant size per thread) from the arena. The object may be built over a measuring arena;

@@ -22,6 +22,10 @@ constexpr std::int64_t row_grain = 8;      // the library's register tile is 8 x
 constexpr std::int64_t column_grain = 48;
 constexpr std::int64_t depth_grain = 64;
 
+// A piece kept in half precision: the library sums it in fp32, in the thread's scratch.
+constexpr std::int64_t half_rows = 256;
+constexpr std::int64_t half_columns = 768;
+
 Limits limits_of(Product product) {
   switch (product) {
     case Product::forward:
@@ -56,7 +60,11 @@ std::int64_t Cut::size(std::int64_t piece) const noexcept {
 }
 
 Pieces cut_product(Product product, std::int64_t m, std::int64_t n, std::int64_t k, bool whole_depth) {
-  const Limits limits = limits_of(product);
+  Limits limits = limits_of(product);
+  if (whole_depth) {
+    limits.rows = half_rows;
+    limits.columns = half_columns;
+  }
   std::int64_t rows = num_even(m, limits.rows);
   std::int64_t columns = num_even(n, limits.columns);
   while (rows * columns < enough_blocks) {

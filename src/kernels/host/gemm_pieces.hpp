@@ -31,8 +31,8 @@ struct Pieces {
   [[nodiscard]] std::int64_t num_blocks() const noexcept { return rows.num_pieces() * columns.num_pieces(); }
 };
 
-/// The pieces of a product. `whole_depth` keeps k in one piece: a sum that is kept in half precision must not be
-/// rounded between pieces. m, n, k > 0.
+/// The pieces of a product. `whole_depth` keeps k in one piece, of at most 256 x 768: a sum that is kept in half
+/// precision must not be rounded between pieces. m, n, k > 0.
 [[nodiscard]] Pieces cut_product(Product product, std::int64_t m, std::int64_t n, std::int64_t k, bool whole_depth);
 
 }  // namespace trireme::kernels::host

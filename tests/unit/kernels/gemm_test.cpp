@@ -8,6 +8,7 @@
 #include <limits>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -349,24 +350,26 @@ TEST(Gemm, TakesTheSameScratchFromAMeasuringArena) {
   EXPECT_EQ(arena.used_bytes(), measuring.used_bytes());
 }
 
+/// The numbers cut to bf16; the source is cut likewise.
+Matrix cut_to_bf16(const Matrix& source) {
+  Matrix target(source.rows(), source.columns(), Dtype::bf16);
+  for (std::int64_t i = 0; i < source.tensor().size(); ++i) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, &source.tensor().as<float>()[i], sizeof bits);
+    target.tensor().as<Bf16>()[i].bits = static_cast<std::uint16_t>(bits >> 16U);
+    bits &= 0xFFFF0000U;
+    std::memcpy(&source.tensor().as<float>()[i], &bits, sizeof bits);
+  }
+  return target;
+}
+
 TEST(Gemm, MultipliesBf16WithWeightGradientsInFp32) {
   Rank rank(2);
   const Sizes sizes{257, 97, 33};
   const Matrix x32 = random_matrix(sizes.tokens, sizes.in, 1);
   const Matrix dy32 = random_matrix(sizes.tokens, sizes.out, 2);
-  const auto rounded = [](const Matrix& source) {
-    Matrix target(source.rows(), source.columns(), Dtype::bf16);
-    for (std::int64_t i = 0; i < source.tensor().size(); ++i) {
-      std::uint32_t bits = 0;
-      std::memcpy(&bits, &source.tensor().as<float>()[i], sizeof bits);
-      target.tensor().as<Bf16>()[i].bits = static_cast<std::uint16_t>(bits >> 16U);
-      bits &= 0xFFFF0000U;
-      std::memcpy(&source.tensor().as<float>()[i], &bits, sizeof bits);
-    }
-    return target;
-  };
-  const Matrix x = rounded(x32);
-  const Matrix dy = rounded(dy32);
+  const Matrix x = cut_to_bf16(x32);
+  const Matrix dy = cut_to_bf16(dy32);
   const Matrix dweight(sizes.out, sizes.in);
   rank.gemm.backward_weight(dy.tensor(), x.tensor(), dweight.tensor(), Write::set);
   expect_product(
@@ -374,11 +377,34 @@ TEST(Gemm, MultipliesBf16WithWeightGradientsInFp32) {
       [&x32](std::int64_t k, std::int64_t j) { return x32.at(k, j); }, [](std::int64_t, std::int64_t) { return 0.0; });
 }
 
+// Many pieces of the largest size: each is summed in fp32 in the scratch.
+TEST(Gemm, RoundsABf16OutputOnceAtTheSizesOfAModel) {
+  Rank rank(2);
+  const Sizes sizes{1030, 33, 3080};
+  const Matrix x32 = random_matrix(sizes.tokens, sizes.in, 1);
+  const Matrix weight32 = random_matrix(sizes.out, sizes.in, 2);
+  const Matrix x = cut_to_bf16(x32);
+  const Matrix weight = cut_to_bf16(weight32);
+  const Matrix y(sizes.tokens, sizes.out, Dtype::bf16);
+  rank.gemm.forward(x.tensor(), weight.tensor(), {}, y.tensor());
+  for (std::int64_t index = 0; index < sizes.tokens * sizes.out; index += 97) {
+    double sum = 0;
+    for (std::int64_t k = 0; k < sizes.in; ++k) {
+      sum += static_cast<double>(x32.at(index / sizes.out, k)) * weight32.at(index % sizes.out, k);
+    }
+    const std::uint32_t bits = std::uint32_t{y.tensor().as<Bf16>()[index].bits} << 16U;
+    float rounded = 0;
+    std::memcpy(&rounded, &bits, sizeof rounded);
+    ASSERT_NEAR(rounded, sum, 0x1p-8 * std::abs(sum) + 1e-5) << "at " << index;
+  }
+}
+
 TEST(GemmPieces, CoverEveryElementOnceAndDependOnTheShapeAlone) {
   for (const Product product : {Product::forward, Product::backward_input, Product::backward_weight}) {
     for (const std::int64_t extent : {1, 7, 192, 257, 768, 1025, 3072, 50257}) {
       const auto pieces = host::cut_product(product, extent, 768, extent, false);
-      for (const host::Cut& cut : {pieces.rows, pieces.columns, pieces.depth}) {
+      for (const auto& [cut, whole] :
+           {std::pair{pieces.rows, extent}, {pieces.columns, std::int64_t{768}}, {pieces.depth, extent}}) {
         std::int64_t next = 0;
         for (std::int64_t piece = 0; piece < cut.num_pieces(); ++piece) {
           EXPECT_EQ(cut.begin(piece), next);
@@ -386,10 +412,8 @@ TEST(GemmPieces, CoverEveryElementOnceAndDependOnTheShapeAlone) {
           EXPECT_EQ(cut.is_last(piece), piece + 1 == cut.num_pieces());
           next += cut.size(piece);
         }
-        EXPECT_EQ(next, &cut == &pieces.columns ? 768 : next);
+        EXPECT_EQ(next, whole);
       }
-      EXPECT_EQ(pieces.depth.begin(pieces.depth.num_pieces() - 1) + pieces.depth.size(pieces.depth.num_pieces() - 1),
-                extent);
       EXPECT_LE(pieces.depth.size(0), 1024);
     }
   }
