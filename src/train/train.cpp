@@ -286,6 +286,8 @@ void Run::save(std::int64_t step) {
     progress_->pause();
     log::info("saved step {}: {} in {}", step, format_bytes(bytes), format_seconds(timer.seconds()));
   } catch (const SystemError& error) {
+    // A folder that another run has taken over is no longer ours to write to.
+    comm::on_root(world_, [&] { folder_.check_lock(); });
     // The disk may have room again at the next save; only a save that had to be is worth ending the run for.
     if (last) throw;
     progress_->pause();

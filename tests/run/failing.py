@@ -1,6 +1,7 @@
 """Failures of one rank, of the launcher, of a second job: all end in seconds, the cause named."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -66,6 +67,17 @@ class Failing(RunTest):
         os.kill(first.pid, signal.SIGTERM)
         self.ok(self.finish(first), 75)
         self.ok(self.trireme("train", deck, f"run.steps={self.steps(self.folder / 'run')[-1] + 1}"))
+
+    def test_a_run_whose_lock_was_taken_over_ends_at_its_next_save(self):
+        deck = self.long_run(checkpoint={"every_steps": 50})
+        process = self.start("train", deck, ranks=2)
+        self.wait_for_metrics()
+        owner = self.folder / "run/lock/owner"
+        owner.write_text(re.sub("token=.*", "token=another", owner.read_text()))
+        result = self.finish(process)
+        self.assertEqual(result.code, 3, result.out)
+        self.assertIn("is no longer ours", result.out)
+        self.assertTrue(owner.exists())
 
     def test_a_dead_owner_leaves_no_lock_behind(self):
         deck = self.long_run()
