@@ -52,8 +52,8 @@ void add_prepare(CLI::App& app, CommandLine& line) {
   command->add_option("--mask", options.mask, ".npy of uint8, one a token: 0 leaves a token out of the loss");
   command->add_flag("--sequence-starts", options.sequence_starts,
                     "attention and positions start anew with each document");
-  command->add_option("--skip", options.skip_fraction, "leave out this first part of each file, 0 to 1");
-  command->add_option("--take", options.take_fraction, "take this part of each file after that, 0 to 1");
+  command->add_option("--skip", options.skip_fraction, "leave out this first part of all files together, 0 to 1");
+  command->add_option("--take", options.take_fraction, "take this part of all files after that, 0 to 1");
   command->callback([&line] { line.command = Command::prepare; });
 }
 
