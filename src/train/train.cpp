@@ -78,7 +78,9 @@ class Run {
  private:
   void resume_or_start();
   void write_start();
-  void save(std::int64_t step);
+  /// A save that is `required` ends the run when it fails; another one is tried again when the next is due.
+  void save(std::int64_t step, bool required);
+  void tidy_after_save(std::int64_t step);
   [[nodiscard]] bool save_due(std::int64_t step) const;
   [[nodiscard]] bool evaluation_due(std::int64_t step) const;
   void record(std::int64_t step, const StepResult& result, double seconds);
@@ -210,9 +212,9 @@ ExitCode Run::go() {
     validation_loss_.reset();
     if (evaluation_due(step)) validation_loss_ = trainer_->evaluate(*validation_).loss;
     record(step, result, seconds);
-    if (save_due(step)) save(step);
+    if (save_due(step)) save(step, step == deck_.run.steps || save_asked_);
   }
-  if (saved_step_ != step) save(step);
+  if (saved_step_ != step) save(step, true);
   progress_->pause();
   write_end(step, reason);
   return reason == StopReason::none ? ExitCode::finished : ExitCode::stopped_early;
@@ -269,31 +271,36 @@ checkpoint::Metadata Run::metadata(std::int64_t step) const {
           .grid = grid_.shape().text()};
 }
 
-void Run::save(std::int64_t step) {
+void Run::save(std::int64_t step, bool required) {
   const Timer timer;
   const std::string& folder = folder_.paths().checkpoints();
   const std::vector<checkpoint::Piece> pieces = trainer_->pieces();
-  const bool last = step == deck_.run.steps || save_asked_;
+  progress_->pause();
   try {
     const std::uint64_t bytes =
         checkpoint::save(world_, folder, metadata(step), pieces, deck_.checkpoint, [&] { folder_.check_lock(); });
     saved_step_ = step;
-    comm::on_root(world_, [&] {
-      checkpoint::rotate(folder, deck_.checkpoint, step);
-      if (save_asked_) io::remove_file(folder_.paths().save_file());
-    });
     walltime_.save_took(timer.seconds());
-    progress_->pause();
     log::info("saved step {}: {} in {}", step, format_bytes(bytes), format_seconds(timer.seconds()));
   } catch (const SystemError& error) {
     // A folder that another run has taken over is no longer ours to write to.
     comm::on_root(world_, [&] { folder_.check_lock(); });
     // The disk may have room again at the next save; only a save that had to be is worth ending the run for.
-    if (last) throw;
-    progress_->pause();
+    if (required) throw;
     log::warning("step {} was not saved ({}); training goes on", step, error.what());
   }
+  if (saved_step_ == step) tidy_after_save(step);
   since_save_.restart();
+}
+
+void Run::tidy_after_save(std::int64_t step) {
+  if (world_.rank() != 0) return;
+  try {
+    checkpoint::rotate(folder_.paths().checkpoints(), deck_.checkpoint, step);
+    if (save_asked_) io::remove_file(folder_.paths().save_file());
+  } catch (const SystemError& error) {
+    log::warning("step {} is saved, but older checkpoints could not be removed ({})", step, error.what());
+  }
 }
 
 void Run::record(std::int64_t step, const StepResult& result, double seconds) {
@@ -321,9 +328,11 @@ void Run::write_end(std::int64_t step, StopReason reason) const {
     log::info("stopped by {} at step {} of {}, saved; run again to go on", describe(reason), step, deck_.run.steps);
   }
   const double tokens = static_cast<double>((step - first_step_) * deck_.batch.global * deck_.model.context);
-  log::info("{} steps in {} ({} tokens/s with everything); planned memory {} a rank, peak of the largest process {}",
-            step - first_step_, format_seconds(seconds), format_count(static_cast<std::uint64_t>(tokens / seconds)),
-            format_bytes(arena_.used_bytes()), format_bytes(static_cast<std::uint64_t>(job_memory_bytes_)));
+  log::info(
+      "{} steps in {} ({} tokens/s with everything); planned memory {} a rank, peak of the largest process {}",
+      step - first_step_, format_seconds(seconds), format_count(static_cast<std::uint64_t>(tokens / seconds)),
+      format_bytes(arena_.used_bytes()),
+      format_bytes(static_cast<std::uint64_t>(std::max(job_memory_bytes_, static_cast<double>(peak_memory_bytes())))));
   if (validation_loss_) log::info("validation loss {:.4f} nats a token", *validation_loss_);
   log::info("checkpoint: {}", checkpoint::step_folder(folder_.paths().checkpoints(), saved_step_));
 }

@@ -131,6 +131,15 @@ class Damage(RunTest):
         self.assertIn("shard_00003", result.out)
         self.assertEqual(self.steps(self.folder / "run"), [])
 
+    def test_a_stop_whose_save_fails_is_no_early_stop(self):
+        data = self.rows()
+        deck = self.deck(TINY, data={"train": [data]}, run={"output": "run", "steps": 100000})
+        (self.folder / "run").mkdir()
+        (self.folder / "run/stop").touch()
+        result = self.trireme("train", deck, ranks=2, env={"TRIREME_FAULT": "pwrite:staging_:28:0"})
+        self.assertEqual(result.code, 3, result.out)
+        self.assertEqual(self.steps(self.folder / "run"), [])
+
     def test_a_planted_step_of_another_run_is_left_alone(self):
         data = self.rows()
         deck = self.deck(TINY, data={"train": [data]}, run={"output": "run", "steps": 3},
