@@ -1,5 +1,7 @@
 #include "trireme/base/build.hpp"
 
+#include <trireme_commit.hpp>
+
 namespace trireme {
 
 std::string version() {
