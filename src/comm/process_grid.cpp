@@ -13,7 +13,8 @@ namespace trireme::comm {
 namespace {
 
 /// The colour of a rank in the split that makes the groups along `axis`: its place with the axis taken out.
-int group_of(const GridShape& shape, GridShape coordinates, Axis axis) {
+int group_of(const GridShape& shape, int rank, Axis axis) {
+  GridShape coordinates = shape.coordinates_of(rank);
   coordinates[axis] = 0;
   return shape.rank_of(coordinates);
 }
@@ -22,10 +23,7 @@ int group_of(const GridShape& shape, GridShape coordinates, Axis axis) {
 
 ProcessGrid::ProcessGrid(Communicator& world, const GridShape& shape)
     : world_(world), shape_(shape), coordinates_(shape.coordinates_of(world.rank())) {
-  TRIREME_EXPECT(shape.size() == world.size());
-  for (Axis axis : {Axis::tensor, Axis::data, Axis::pipeline}) {
-    axes_.push_back(world.split(group_of(shape, coordinates_, axis), coordinates_[axis]));
-  }
+  make_axes();
   hosts_ = world.all_gather_text(host_name());
 
   // Hosts are told apart by shared memory, not by name: containers and images often share one name.
@@ -36,6 +34,21 @@ ProcessGrid::ProcessGrid(Communicator& world, const GridShape& shape)
   host_leaders_.resize(hosts_.size());
   world.all_gather(&leader, sizeof(leader), host_leaders_.data());
   num_hosts_ = static_cast<int>(world.all_reduce_sum(static_cast<std::int64_t>(host->rank() == 0)));
+}
+
+ProcessGrid::ProcessGrid(Communicator& planned_world, const GridShape& shape, Planned /*tag*/)
+    : world_(planned_world), shape_(shape), coordinates_(shape.coordinates_of(planned_world.rank())) {
+  make_axes();
+  hosts_.assign(static_cast<std::size_t>(shape.size()), "planned");
+  host_leaders_.assign(hosts_.size(), 0);
+  ranks_on_this_host_ = shape.size();
+}
+
+void ProcessGrid::make_axes() {
+  TRIREME_EXPECT(shape_.size() == world_.size());
+  for (const Axis axis : {Axis::tensor, Axis::data, Axis::pipeline}) {
+    axes_.push_back(world_.split([this, axis](int rank) { return group_of(shape_, rank, axis); }));
+  }
 }
 
 Communicator& ProcessGrid::along(Axis axis) const {

@@ -25,7 +25,7 @@ class SelfCommunicator : public Communicator {
   std::unique_ptr<Request> receive(void* /*data*/, std::size_t /*bytes*/, int source, int /*tag*/) override {
     refuse_message(source);
   }
-  std::unique_ptr<Communicator> split(int /*color*/, int /*key*/) override { return make_self_communicator(); }
+  std::unique_ptr<Communicator> split(const ColorOf& /*color_of*/) override { return make_self_communicator(); }
   std::unique_ptr<Communicator> split_by_host() override { return make_self_communicator(); }
   [[nodiscard]] bool all_arrive(double /*patience_s*/) override { return true; }
   // The job is this one process: no buffer of stdio is lost, no destructor of a half-way state runs.

@@ -12,14 +12,23 @@ Shard whole(const Shape& global_shape) {
 }
 
 Parameter& ParameterStore::add(Parameter parameter) {
-  TRIREME_EXPECT(find(parameter.name) == nullptr);
-  return parameters_.emplace_back(std::move(parameter));
+  Parameter& added = parameters_.emplace_back(std::move(parameter));
+  std::vector<Parameter*>& entries = by_name_[added.name];
+  TRIREME_EXPECT(std::none_of(entries.begin(), entries.end(), [&](const Parameter* entry) {
+    return entry->shard.offset == added.shard.offset && entry->shard.extent.size() > 0 && added.shard.extent.size() > 0;
+  }));
+  entries.push_back(&added);
+  return added;
 }
 
 Parameter* ParameterStore::find(const std::string& name) {
-  const auto found = std::find_if(parameters_.begin(), parameters_.end(),
-                                  [&name](const Parameter& parameter) { return parameter.name == name; });
-  return found == parameters_.end() ? nullptr : &*found;
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : found->second.front();
+}
+
+std::vector<Parameter*> ParameterStore::entries(const std::string& name) {
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? std::vector<Parameter*>{} : found->second;
 }
 
 int ParameterStore::num_buckets() const noexcept {

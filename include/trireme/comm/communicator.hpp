@@ -39,8 +39,10 @@ class Communicator {
   /// must stay as they are until the request is complete.
   virtual std::unique_ptr<Request> send(const void* data, std::size_t bytes, int destination, int tag) = 0;
   virtual std::unique_ptr<Request> receive(void* data, std::size_t bytes, int source, int tag) = 0;
-  /// Ranks of equal colour make a new communicator, ordered by key.
-  virtual std::unique_ptr<Communicator> split(int color, int key) = 0;
+  /// Ranks of equal colour (not negative) make a new communicator, in the order of their ranks. The colour is a pure
+  /// function of the rank, so every rank knows every group.
+  using ColorOf = std::function<int(int rank)>;
+  virtual std::unique_ptr<Communicator> split(const ColorOf& color_of) = 0;
   /// The ranks of this communicator on this host (shared memory), ordered by rank.
   virtual std::unique_ptr<Communicator> split_by_host() = 0;
   /// True when every rank made this call within `patience_s` seconds: how ranks that failed find out whether all did.
@@ -59,6 +61,10 @@ class Communicator {
 
 /// The communicator of one rank: no library behind it, works without MPI_Init.
 [[nodiscard]] std::unique_ptr<Communicator> make_self_communicator();
+
+/// Rank `rank` of `size` that are not there: groups can be made and asked for their sizes, so that a run can be laid
+/// out (over a measuring arena) for any grid by one process. Any message is a contract failure.
+[[nodiscard]] std::unique_ptr<Communicator> make_planned_communicator(int rank, int size);
 
 /// Runs `work` on rank 0 only; an Error it throws is thrown again on every rank, with the same code and text, so that
 /// all ranks return the same way. Collective.

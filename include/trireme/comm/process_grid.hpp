@@ -16,6 +16,9 @@ namespace trireme::comm {
 class ProcessGrid {
  public:
   ProcessGrid(Communicator& world, const GridShape& shape);
+  /// The same for a planned communicator (make_planned_communicator): every rank counts as on one host.
+  struct Planned {};
+  ProcessGrid(Communicator& planned_world, const GridShape& shape, Planned);
 
   [[nodiscard]] const GridShape& shape() const noexcept { return shape_; }
   [[nodiscard]] int size(Axis axis) const { return shape_[axis]; }
@@ -32,6 +35,7 @@ class ProcessGrid {
   [[nodiscard]] std::string description() const;
 
  private:
+  void make_axes();
   [[nodiscard]] std::string hosts_line() const;
   [[nodiscard]] int num_torn_tensor_groups() const;
 

@@ -15,6 +15,7 @@ struct AttentionShape {
   std::int64_t keys = 0;
   std::int64_t heads = 0;
   std::int64_t kv_heads = 0;
+  std::int64_t first_head = 0;  ///< number within the layer of head 0 of this call: dropout counts heads of the layer
   std::int64_t head_size = 0;
   bool causal = true;
   std::int64_t window = 0;  ///< > 0: a query sees its last `window` keys only, itself included; needs causal
@@ -25,7 +26,7 @@ struct AttentionShape {
 /// q, out: [B, Q, H, K]; k, v: [B, S, G, K]; all fp32, bf16 or fp16 alike; log_sum_exp: [B, H, Q] fp32, written;
 /// sequence_starts: [B, S] int32 or empty: key position where the document of position s begins (at most s, ascending);
 /// earlier keys are masked.
-/// Dropout's element within a sequence is (h * S + query position) * S + key position.
+/// Dropout's element within a sequence is ((first_head + h) * S + query position) * S + key position.
 /// scratch: attention_scratch_bytes() bytes, u8. Flop: 4 K for each pair of a query and a key that it sees, and head.
 void attention_forward(const device::Device& device, const AttentionShape& shape, const Dropout& dropout,
                        const tensor::Tensor& q, const tensor::Tensor& k, const tensor::Tensor& v,

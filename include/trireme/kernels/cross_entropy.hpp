@@ -1,4 +1,7 @@
-// Softmax cross-entropy over one chunk of logits. N rows of the chunk, V vocabulary, P >= V padded row length.
+// Softmax cross-entropy over one chunk of logits, whose vocabulary may be cut in slices that different ranks hold.
+// N rows of the chunk, V vocabulary of a slice, P >= V padded row length, S slices.
+// For each slice cross_entropy_statistics(); then, the statistics of all slices at hand, cross_entropy_combine(); then
+// for each slice cross_entropy_gradient().
 #pragma once
 
 #include "trireme/device/device.hpp"
@@ -6,13 +9,25 @@
 
 namespace trireme::kernels {
 
-/// log_probability[n] = log softmax(logits[n, :V])[targets[n]].
-/// With gradients, logits become coefficient[n] * (softmax - onehot(target)), zero in the padding: the gradient of
-/// -sum_n coefficient[n] * log_probability[n]. A row of coefficient 0 gives zeros (its target is not read).
-/// logits: [N, P] fp32; targets: [N] int32 in [0, V); coefficients: [N] fp32, or empty for no gradient;
-/// log_probability: [N] fp32, written (0 where the coefficient is 0).
-void cross_entropy(const device::Device& device, const tensor::Tensor& logits, std::int64_t vocab,
-                   const tensor::Tensor& targets, const tensor::Tensor& coefficients,
-                   const tensor::Tensor& log_probability);
+/// Of each row of a slice: its largest logit, sum(exp(logit - largest)), and the target's logit (0 when the target is
+/// in another slice). The logits become exp(logit - largest), which cross_entropy_gradient() goes on from.
+/// An empty slice (V = 0) gives -infinity, 0, 0.
+/// logits: [N, P] fp32; first_id: token number of the slice's first; targets: [N] int32; statistics: [N, 3] fp32.
+void cross_entropy_statistics(const device::Device& device, const tensor::Tensor& logits, std::int64_t vocab,
+                              std::int64_t first_id, const tensor::Tensor& targets, const tensor::Tensor& statistics);
+
+/// log_probability[n] = log softmax(row n)[targets[n]] over all slices; sums of slices are added in the balanced tree.
+/// statistics: [S, N, 3] fp32; coefficients: [N] fp32 or empty; where a coefficient is 0 the log-probability is 0;
+/// normalizer: [N, 2] fp32, written: the largest logit of all slices and the sum of exp(logit - largest).
+void cross_entropy_combine(const device::Device& device, const tensor::Tensor& statistics,
+                           const tensor::Tensor& coefficients, const tensor::Tensor& log_probability,
+                           const tensor::Tensor& normalizer);
+
+/// logits (as cross_entropy_statistics() left them) become coefficient[n] * (softmax - onehot(target)), zero in the
+/// padding: the gradient of -sum_n coefficient[n] * log_probability[n]. A row of coefficient 0 gives zeros.
+/// statistics: [N, 3] of this slice; normalizer: [N, 2].
+void cross_entropy_gradient(const device::Device& device, const tensor::Tensor& logits, std::int64_t vocab,
+                            std::int64_t first_id, const tensor::Tensor& targets, const tensor::Tensor& coefficients,
+                            const tensor::Tensor& statistics, const tensor::Tensor& normalizer);
 
 }  // namespace trireme::kernels

@@ -35,6 +35,8 @@ struct Dropout {
   std::uint32_t site = 0;  ///< which dropout of the model
   std::uint64_t step = 0;
   std::int64_t first_sequence = 0;  ///< number within the global batch of the first sequence of this micro-batch
+  std::int64_t tokens = 1;     ///< of a sequence: row n of a micro-batch is token n % tokens of sequence n / tokens
+  std::int64_t first_row = 0;  ///< row of the micro-batch that the first row given to a kernel is
 };
 
 /// True when the element survives. Philox counter {element / 4, sequence, step, site}, word element % 4.
@@ -42,13 +44,14 @@ struct Dropout {
 [[nodiscard]] bool survives(const Dropout& dropout, std::int64_t sequence, std::int64_t element);
 
 /// y = x * mask / (1 - p), the same mask for forward (x) and backward (dy). Dropped elements are 0
-/// even where x is infinite.
-/// x, y: [B, elements per sequence ...]; may be the same memory.
-void dropout_apply(const device::Device& device, const Dropout& dropout, std::int64_t batch, const tensor::Tensor& x,
+/// even where x is infinite. Element d of row n is element (token of n) * D + d of its sequence, so rows may be cut
+/// anywhere (dropout.tokens, dropout.first_row).
+/// x, y: [rows, D]; may be the same memory.
+void dropout_apply(const device::Device& device, const Dropout& dropout, const tensor::Tensor& x,
                    const tensor::Tensor& y);
 
-/// out = residual + dropout(branch); all [B, T, D]; out may be residual.
-void residual_add(const device::Device& device, const Dropout& dropout, std::int64_t batch,
-                  const tensor::Tensor& residual, const tensor::Tensor& branch, const tensor::Tensor& out);
+/// out = residual + dropout(branch); all [rows, D]; out may be residual.
+void residual_add(const device::Device& device, const Dropout& dropout, const tensor::Tensor& residual,
+                  const tensor::Tensor& branch, const tensor::Tensor& out);
 
 }  // namespace trireme::kernels

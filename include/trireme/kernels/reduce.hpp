@@ -39,6 +39,11 @@ void sum_of_squares(const device::Device& device, std::int64_t rows, std::int64_
 /// target[i] += source[i], count elements of fp32: the tree additions of gradients.
 void add_to(const device::Device& device, std::int64_t count, const float* source, float* target);
 
+/// parts [count, elements] fp32: the first becomes the sum of all, added in the balanced binary tree
+/// ((0+1)+(2+3))+...; for other counts than powers of two the left subtree holds the largest power of two. The others
+/// are scratch.
+void tree_sum(const device::Device& device, float* parts, std::int64_t count, std::int64_t elements);
+
 /// out[d] (set or added) = sum over rows of x [N, D]: fixed blocks of 32 rows added in a balanced tree (bias
 /// gradients). scratch: column_sum_scratch_elements(N, D) fp32; out [D] fp32.
 void column_sum(const device::Device& device, const tensor::Tensor& x, const tensor::Tensor& out, Write write,

@@ -1,4 +1,5 @@
-// H query heads, G key/value heads, K head width.
+// H query heads, G key/value heads, K head width; N rows, n own rows; S slices, s of them this rank's, g key/value
+// slices that they read.
 #pragma once
 
 #include <string>
@@ -24,53 +25,75 @@ struct AttentionOptions {
   int bucket = 0;
 };
 
-/// What the backward pass reads of a forward pass.
+/// What the attention itself makes; selective recompute makes it again instead of keeping it.
+struct AttentionCore {
+  tensor::Tensor output;       ///< [s N, H / S, K], before the output projection
+  tensor::Tensor log_sum_exp;  ///< [s B, H / S, T] fp32
+};
+
+/// What the backward pass reads of a forward pass; slice after slice.
 struct AttentionActivations {
-  tensor::Tensor query;        ///< [N, H, K], rotated
-  tensor::Tensor key;          ///< [N, G, K], rotated
-  tensor::Tensor value;        ///< [N, G, K]
-  tensor::Tensor core;         ///< [N, H, K], before the output projection
-  tensor::Tensor log_sum_exp;  ///< [B, H, T] fp32
+  tensor::Tensor query;  ///< [s N, H / S, K], rotated
+  tensor::Tensor key;    ///< [g N, heads of a key/value slice, K], rotated
+  tensor::Tensor value;  ///< likewise
+  AttentionCore core;    ///< own memory, or one that all blocks share where it is made again
 };
 
 /// Gradients at the inner seams; the weight pass reads them.
 struct AttentionGradients {
-  tensor::Tensor query, key, value, core;
+  tensor::Tensor query;       ///< [s N, H / S, K]
+  tensor::Tensor key, value;  ///< [s N, heads of a key/value slice, K]: of each slice; then the sum of its group in the
+                              ///< place of the group's first
+  tensor::Tensor core;        ///< [s N, H / S, K]
+  AttentionCore again;        ///< the core made again in the input pass; empty where it was kept
 };
 
 /// Keys and values of the tokens so far, for generation: one sequence.
 struct KeyValueCache {
-  tensor::Tensor key;  ///< [context, G, K]
+  tensor::Tensor key;  ///< [g context, heads of a key/value slice, K]
   tensor::Tensor value;
+  std::int64_t context = 0;
   std::int64_t length = 0;  ///< tokens held
 };
 
-/// Causal self-attention with grouped key/value heads.
+/// Causal self-attention with grouped key/value heads, cut by heads along the tensor axis. A key/value slice that
+/// serves query slices of several ranks is on each of them, alike.
 class Attention {
  public:
-  Attention(tensor::ParameterStore& parameters, const AttentionOptions& options);
+  Attention(tensor::ParameterStore& parameters, const AttentionOptions& options, const TensorAxis& axis);
 
-  [[nodiscard]] AttentionActivations allocate(device::Arena& arena, std::int64_t batch, std::int64_t tokens) const;
-  [[nodiscard]] AttentionGradients allocate_gradients(device::Arena& arena, std::int64_t rows) const;
-  [[nodiscard]] KeyValueCache allocate_cache(device::Arena& arena, std::int64_t context) const;
+  [[nodiscard]] AttentionCore allocate_core(device::Arena& arena, const TensorAxis& axis, std::int64_t batch,
+                                            std::int64_t tokens) const;
+  /// shared_core: of allocate_core(), used by all blocks whose core is made again; nullptr: own memory.
+  [[nodiscard]] AttentionActivations allocate(device::Arena& arena, const TensorAxis& axis, std::int64_t batch,
+                                              std::int64_t tokens, const AttentionCore* shared_core) const;
+  /// again: with memory for the core made again.
+  [[nodiscard]] AttentionGradients allocate_gradients(device::Arena& arena, const TensorAxis& axis, std::int64_t batch,
+                                                      std::int64_t tokens, bool again) const;
+  [[nodiscard]] KeyValueCache allocate_cache(device::Arena& arena, const TensorAxis& axis, std::int64_t context) const;
 
-  /// x [N, D] -> y [N, D]. rotary_table empty: positions are not rotated. With a cache (B = 1) the tokens are appended
+  /// x [n, D] -> y [n, D]. rotary_table empty: positions are not rotated. With a cache (B = 1) the tokens are appended
   /// to it and attend to all that it holds.
   void forward(const Context& context, const Sequences& sequences, const tensor::Tensor& rotary_table,
                const tensor::Tensor& x, const tensor::Tensor& y, const AttentionActivations& activations,
                KeyValueCache* cache) const;
-  /// dx [N, D] is set; the inner gradients are kept for backward_weight().
+  /// dx [n, D] is set; the inner gradients are kept for backward_weight(). Where gradients.again has memory, the core
+  /// is made again first.
   void backward_input(const Context& context, const Sequences& sequences, const tensor::Tensor& rotary_table,
                       const AttentionActivations& activations, const tensor::Tensor& dy,
                       const AttentionGradients& gradients, const tensor::Tensor& dx) const;
-  void backward_weight(const Context& context, const AttentionActivations& activations, const tensor::Tensor& x,
-                       const tensor::Tensor& dy, const AttentionGradients& gradients, kernels::Write write) const;
-  [[nodiscard]] std::int64_t scratch_bytes(const device::Device& device, std::int64_t batch, std::int64_t tokens) const;
+  /// x, dy [n, D]: gathered again.
+  void backward_weight(const Context& context, std::int64_t rows, const AttentionActivations& activations,
+                       const tensor::Tensor& x, const tensor::Tensor& dy, const AttentionGradients& gradients,
+                       kernels::Write write) const;
+  [[nodiscard]] std::int64_t scratch_bytes(const Context& context, std::int64_t batch, std::int64_t tokens) const;
+  /// Of the output projection, or nullptr.
+  [[nodiscard]] tensor::Parameter* row_bias() const noexcept { return output_.bias(); }
 
  private:
-  [[nodiscard]] kernels::AttentionShape shape(const Sequences& sequences, std::int64_t keys) const;
   AttentionOptions options_;
-  Linear query_, key_, value_, output_;
+  ColumnLinear query_, key_, value_;
+  RowLinear output_;
 };
 
 }  // namespace trireme::layers

@@ -1,9 +1,11 @@
 // One pre-norm transformer block: h = x + dropout(attention(norm_1(x))); y = h + dropout(mlp(norm_2(h))).
+// N rows of a micro-batch, n of them this rank's: the residual stream is split by rows along the tensor axis.
 #pragma once
 
 #include "trireme/layers/attention.hpp"
 #include "trireme/layers/mlp.hpp"
 #include "trireme/layers/norm.hpp"
+#include "trireme/layers/row_sums.hpp"
 
 namespace trireme::layers {
 
@@ -20,45 +22,51 @@ struct BlockOptions {
 
 /// What a forward pass leaves for the backward pass. `input` belongs to the block before.
 struct BlockActivations {
-  tensor::Tensor input;  ///< [N, D], set by forward()
+  tensor::Tensor input;  ///< [n, D], set by forward()
   NormStatistics statistics_1, statistics_2;
-  tensor::Tensor normed_1;  ///< [N, D]
+  tensor::Tensor normed_1;  ///< [n, D]
   AttentionActivations attention;
-  tensor::Tensor middle;  ///< [N, D]: h
+  tensor::Tensor middle;  ///< [n, D]: h
   tensor::Tensor normed_2;
   MlpActivations mlp;
-  tensor::Tensor output;  ///< [N, D]: y
+  tensor::Tensor output;  ///< [n, D]: y
 };
 
 /// What the input pass leaves for the weight pass.
 struct BlockGradients {
-  tensor::Tensor attention_branch;  ///< [N, D]: of the attention's output
-  tensor::Tensor mlp_branch;        ///< [N, D]: of the mlp's output
-  tensor::Tensor normed;            ///< [N, D]: of a norm's output; free after the input pass
+  tensor::Tensor attention_branch;  ///< [n, D]: of the attention's output
+  tensor::Tensor mlp_branch;        ///< [n, D]: of the mlp's output
+  tensor::Tensor normed;            ///< [n, D]: of a norm's output; free after the input pass
+  tensor::Tensor row_sums;          ///< of RowSums
   AttentionGradients attention;
   MlpGradients mlp;
 };
 
 class Block {
  public:
-  Block(tensor::ParameterStore& parameters, const BlockOptions& options);
+  Block(tensor::ParameterStore& parameters, const BlockOptions& options, const TensorAxis& axis);
 
-  [[nodiscard]] BlockActivations allocate(device::Arena& arena, std::int64_t batch, std::int64_t tokens) const;
-  [[nodiscard]] BlockGradients allocate_gradients(device::Arena& arena, std::int64_t rows) const;
-  [[nodiscard]] KeyValueCache allocate_cache(device::Arena& arena, std::int64_t context) const;
+  /// shared_core: see Attention::allocate().
+  [[nodiscard]] BlockActivations allocate(device::Arena& arena, const TensorAxis& axis, std::int64_t batch,
+                                          std::int64_t tokens, const AttentionCore* shared_core) const;
+  [[nodiscard]] BlockGradients allocate_gradients(device::Arena& arena, const TensorAxis& axis, std::int64_t batch,
+                                                  std::int64_t tokens, bool core_again) const;
+  [[nodiscard]] AttentionCore allocate_core(device::Arena& arena, const TensorAxis& axis, std::int64_t batch,
+                                            std::int64_t tokens) const;
+  [[nodiscard]] KeyValueCache allocate_cache(device::Arena& arena, const TensorAxis& axis, std::int64_t context) const;
 
-  /// x [N, D] -> activations.output; branch [N, D] is scratch.
+  /// x [n, D] -> activations.output; branch [n, D] is scratch.
   void forward(const Context& context, const Sequences& sequences, const tensor::Tensor& rotary_table,
                const tensor::Tensor& x, BlockActivations& activations, const tensor::Tensor& branch,
                KeyValueCache* cache) const;
-  /// gradient [N, D]: of the output on entry, of the input on return. Norm gradients are set or added to here, all
-  /// others in backward_weight().
+  /// gradient [n, D]: of the output on entry, of the input on return. No gradient of a parameter is written here.
   void backward_input(const Context& context, const Sequences& sequences, const tensor::Tensor& rotary_table,
                       const BlockActivations& activations, const BlockGradients& gradients,
-                      const tensor::Tensor& gradient, kernels::Write write) const;
-  void backward_weight(const Context& context, const BlockActivations& activations, const BlockGradients& gradients,
-                       kernels::Write write) const;
-  [[nodiscard]] std::int64_t scratch_bytes(const device::Device& device, std::int64_t batch, std::int64_t tokens) const;
+                      const tensor::Tensor& gradient) const;
+  /// The gradients of all parameters are set or added to.
+  void backward_weight(const Context& context, std::int64_t rows, const BlockActivations& activations,
+                       const BlockGradients& gradients, kernels::Write write) const;
+  [[nodiscard]] std::int64_t scratch_bytes(const Context& context, std::int64_t batch, std::int64_t tokens) const;
   [[nodiscard]] int bucket() const noexcept { return options_.bucket; }
 
  private:
@@ -67,6 +75,7 @@ class Block {
   Attention attention_;
   Norm norm_2_;
   Mlp mlp_;
+  RowSums row_sums_;
 };
 
 }  // namespace trireme::layers

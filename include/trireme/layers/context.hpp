@@ -1,5 +1,6 @@
 // What every layer computes with, and what it is told of the rows it computes.
-// B sequences of a micro-batch, T tokens of a sequence, N = B * T rows, D width.
+// B sequences of a micro-batch, T tokens of a sequence, N = B * T rows, n of them this rank's along the tensor axis, D
+// width, S slices of the tensor dimension, s = S / t of them this rank's.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include "trireme/device/device.hpp"
 #include "trireme/kernels/gemm.hpp"
 #include "trireme/kernels/random.hpp"
+#include "trireme/layers/tensor_axis.hpp"
 #include "trireme/tensor/tensor.hpp"
 
 namespace trireme::layers {
@@ -15,6 +17,7 @@ namespace trireme::layers {
 struct Context {
   const device::Device& device;
   kernels::Gemm& gemm;
+  TensorAxis& axis;
   tensor::Tensor scratch;  ///< [bytes] u8, as large as the largest layer's scratch_bytes()
 
   /// The scratch seen as fp32.
@@ -34,8 +37,8 @@ struct Sequences {
   std::int64_t first_sequence = 0;  ///< number within the global batch
 
   [[nodiscard]] std::int64_t rows() const noexcept { return batch * tokens; }
-  /// The dropout of a site of the model: inactive outside of training.
-  [[nodiscard]] kernels::Dropout dropout(double probability, std::uint32_t site) const;
+  /// The dropout of a site of the model, for rows from `first_row` on: inactive outside of training.
+  [[nodiscard]] kernels::Dropout dropout(double probability, std::uint32_t site, std::int64_t first_row = 0) const;
 };
 
 }  // namespace trireme::layers

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "trireme/tensor/tensor.hpp"
@@ -23,26 +24,37 @@ struct Shard {
 /// How the first weights are drawn; a pure function of seed, name and global index.
 enum class Initial : std::uint8_t { zeros, ones, normal };
 
+/// One contiguous part of a tensor of the model. A rank holds one entry for each slice of the tensor that is its own.
 struct Parameter {
   std::string name;    ///< `blocks.3.attention.query.weight`
   Shape global_shape;  ///< logical: no padding, no layout of any grid
-  Shard shard;         ///< this rank's part along the tensor axis
+  Shard shard;         ///< where this entry sits in the whole; may be empty
   Initial initial = Initial::zeros;
   double deviation = 0;  ///< of Initial::normal
   bool decays = false;   ///< weight decay applies
   bool trainable = true;
-  int bucket = 0;       ///< parameters of one bucket are contiguous and are reduced together
-  std::string tied_to;  ///< gradient only: a second gradient of the named parameter, which holds the weights
-  Tensor weight;        ///< [shard.extent]
-  Tensor gradient;      ///< [shard.extent], fp32
+  int bucket = 0;        ///< parameters of one bucket are contiguous and are reduced together
+  std::string tied_to;   ///< gradient only: a second gradient of the named parameter, which holds the weights
+  bool counted = true;   ///< of replicas on several ranks exactly one is: it stands for all in norms and checkpoints
+  bool follows = false;  ///< a table whose weights come from another stage after each update (no gradient, no moments
+                         ///< here); with tied_to: a second gradient whose reduced piece comes from another stage
+  Tensor weight;         ///< [shard.extent]
+  Tensor gradient;       ///< [shard.extent], fp32
 };
 
 /// The parameters of one model on this rank, in the order of creation. Addresses stay valid while the store lives.
 class ParameterStore {
  public:
-  /// Adds a parameter; weight and gradient are laid out later, by allocate(). Contract: the name is new.
+  ParameterStore() = default;
+  ParameterStore(const ParameterStore&) = delete;
+  ParameterStore& operator=(const ParameterStore&) = delete;
+
+  /// Adds an entry; weight and gradient are laid out later. Contract: no entry of this name begins at this place.
   Parameter& add(Parameter parameter);
+  /// The first entry of that name, or nullptr.
   [[nodiscard]] Parameter* find(const std::string& name);
+  /// All entries of that name, in the order of creation.
+  [[nodiscard]] std::vector<Parameter*> entries(const std::string& name);
   [[nodiscard]] std::deque<Parameter>& all() noexcept { return parameters_; }
   [[nodiscard]] const std::deque<Parameter>& all() const noexcept { return parameters_; }
   [[nodiscard]] int num_buckets() const noexcept;
@@ -51,6 +63,7 @@ class ParameterStore {
 
  private:
   std::deque<Parameter> parameters_;
+  std::unordered_map<std::string, std::vector<Parameter*>> by_name_;
 };
 
 }  // namespace trireme::tensor

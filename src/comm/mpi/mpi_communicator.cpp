@@ -85,10 +85,11 @@ std::unique_ptr<Request> MpiCommunicator::receive(void* data, std::size_t bytes,
   return std::make_unique<MpiRequest>(MpiRequest::Kind::receive, data, bytes, source, tag, comm_, site_);
 }
 
-std::unique_ptr<Communicator> MpiCommunicator::split(int color, int key) {
+std::unique_ptr<Communicator> MpiCommunicator::split(const ColorOf& color_of) {
+  const int color = color_of(rank_);
   TRIREME_EXPECT(color >= 0);
   MPI_Comm part = MPI_COMM_NULL;
-  check(MPI_Comm_split(comm_, color, key, &part), "MPI_Comm_split", *site_,
+  check(MPI_Comm_split(comm_, color, rank_, &part), "MPI_Comm_split", *site_,
         [&] { return fmt::format("making the group of colour {}", color); });
   return std::make_unique<MpiCommunicator>(part, site_);
 }

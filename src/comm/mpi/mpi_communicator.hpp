@@ -26,7 +26,7 @@ class MpiCommunicator : public Communicator {
   void all_reduce_max(std::span<double> values) override;
   std::unique_ptr<Request> send(const void* data, std::size_t bytes, int destination, int tag) override;
   std::unique_ptr<Request> receive(void* data, std::size_t bytes, int source, int tag) override;
-  std::unique_ptr<Communicator> split(int color, int key) override;
+  std::unique_ptr<Communicator> split(const ColorOf& color_of) override;
   std::unique_ptr<Communicator> split_by_host() override;
   [[nodiscard]] bool all_arrive(double patience_s) override;
   [[noreturn]] void abort(int code) override;

@@ -41,7 +41,7 @@ class RanksCheckpoint : public ::testing::Test {
 
   /// Saves the sample held by the first ranks; every rank returns.
   void save_by(int num_ranks, std::int64_t step, std::int64_t ranks_per_file = 1) {
-    const auto some = world_.split(world_.rank() < num_ranks ? 0 : 1, world_.rank());
+    const auto some = world_.split([&](int rank) { return rank < num_ranks ? 0 : 1; });
     if (world_.rank() < num_ranks) {
       const Holding mine = part_of(some->rank(), num_ranks);
       CheckpointOptions options;
@@ -52,7 +52,7 @@ class RanksCheckpoint : public ::testing::Test {
   }
 
   void expect_load_by(int num_ranks, std::int64_t step) {
-    const auto some = world_.split(world_.rank() < num_ranks ? 0 : 1, world_.rank());
+    const auto some = world_.split([&](int rank) { return rank < num_ranks ? 0 : 1; });
     if (world_.rank() < num_ranks) {
       Reader reader(*some, step_folder(folder_, step));
       Holding mine = empty_columns(some->rank(), num_ranks);

@@ -24,7 +24,7 @@ TEST(SelfCommunicator, LeavesTheDataOfOneRankAsTheyAre) {
   EXPECT_TRUE(self->all_arrive(0));
   EXPECT_THAT(self->all_gather_text("alone"), testing::ElementsAre("alone"));
   EXPECT_THAT(self->all_gather_text(""), testing::ElementsAre(""));
-  EXPECT_EQ(self->split(3, 1)->size(), 1);
+  EXPECT_EQ(self->split([](int) { return 3; })->size(), 1);
   EXPECT_EQ(self->split_by_host()->size(), 1);
 }
 

@@ -24,7 +24,7 @@ class PretendedWorld : public Communicator {
   void all_reduce_max(std::span<double>) override {}
   std::unique_ptr<Request> send(const void*, std::size_t, int, int) override { return nullptr; }
   std::unique_ptr<Request> receive(void*, std::size_t, int, int) override { return nullptr; }
-  std::unique_ptr<Communicator> split(int, int) override { return make_self_communicator(); }
+  std::unique_ptr<Communicator> split(const ColorOf&) override { return make_self_communicator(); }
   std::unique_ptr<Communicator> split_by_host() override { return make_self_communicator(); }
   [[nodiscard]] bool all_arrive(double) override { return true; }
   [[noreturn]] void abort(int code) override { std::exit(code); }

@@ -1,0 +1,127 @@
+// The tensor axis, as the layers use it: which slices and which rows are this rank's, and how they meet.
+// N rows (tokens) of a micro-batch, D width, S slices, t ranks.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "trireme/comm/communicator.hpp"
+#include "trireme/comm/tree.hpp"
+#include "trireme/device/arena.hpp"
+#include "trireme/device/device.hpp"
+#include "trireme/tensor/tensor.hpp"
+
+namespace trireme::layers {
+
+struct TensorAxisOptions {
+  std::int64_t slices = 1;    ///< S: of heads, mlp width and vocabulary; a multiple of the axis
+  std::int64_t kv_heads = 1;  ///< divides S, or is a multiple of it
+  std::int64_t width = 0;     ///< D
+};
+
+/// Contiguous rows or slices.
+struct Range {
+  std::int64_t begin = 0;
+  std::int64_t count = 0;
+  [[nodiscard]] std::int64_t end() const noexcept { return begin + count; }
+};
+
+/// Who communicates: the traffic is counted by it.
+enum class Traffic : std::uint8_t { embedding, attention, mlp, norms, head };
+inline constexpr int num_traffic_kinds = 5;
+
+/// Messages of this rank along the tensor axis since construction.
+struct TrafficCount {
+  std::int64_t calls = 0;
+  std::int64_t sent_bytes = 0;
+};
+
+/// Every dimension that the axis splits is computed in S slices, S / t of them here, one after the other; sums over
+/// slices run in the balanced tree over all S, on the rank first, then across ranks. So one rank makes the very calls
+/// that t ranks spread, and the bits do not depend on t.
+///
+/// Between the parts that are split by slices the rows are split instead (sequence parallel, Korthikanti et al. 2022):
+/// the N rows are cut in S row slices at N s / S, and a rank holds those of the piece that the reduce-scatter leaves it
+/// (comm::owned_piece). With t = 1 nothing is copied and nothing is sent. Every call that takes rows is collective over
+/// the axis.
+class TensorAxis {
+ public:
+  /// Collective.
+  TensorAxis(comm::Communicator& communicator, const device::Device& device, const TensorAxisOptions& options);
+  ~TensorAxis();
+  TensorAxis(const TensorAxis&) = delete;
+  TensorAxis& operator=(const TensorAxis&) = delete;
+
+  /// Takes the buffers for micro-batches of up to max_rows rows: two of [N, D] and the reduce-scatter's scratch; none
+  /// with t = 1.
+  void allocate(device::Arena& arena, std::int64_t max_rows);
+
+  [[nodiscard]] int size() const { return communicator_.size(); }
+  [[nodiscard]] int rank() const { return communicator_.rank(); }
+  [[nodiscard]] std::int64_t num_slices() const noexcept { return options_.slices; }
+  /// This rank's slices.
+  [[nodiscard]] Range slices() const noexcept;
+  /// Slices of key/value heads: min(S, kv_heads).
+  [[nodiscard]] std::int64_t num_kv_slices() const noexcept;
+  /// Those that this rank's slices read; a slice may be on several ranks.
+  [[nodiscard]] Range kv_slices() const noexcept;
+  /// True when this rank's copy of its key/value slices stands for all.
+  [[nodiscard]] bool counts_kv() const noexcept;
+
+  /// This rank's rows of N.
+  [[nodiscard]] Range own_rows(std::int64_t rows) const;
+  /// The largest own_rows(n).count for n <= rows.
+  [[nodiscard]] std::int64_t max_own_rows(std::int64_t rows) const;
+  /// Row slice k (0 ... S / t - 1) of the own rows, counted from the first own row.
+  [[nodiscard]] Range row_slice(std::int64_t rows, std::int64_t k) const;
+
+  /// All N rows of which each rank has its own [n, D]: the argument itself with t = 1, else a buffer that the next call
+  /// overwrites.
+  [[nodiscard]] tensor::Tensor gather_rows(const tensor::Tensor& own, std::int64_t rows, Traffic traffic);
+
+  /// Sums over all slices what `make` writes for each of this rank's, and leaves every rank its own rows.
+  /// make(k, begin, target) sets target [count, D] to the contribution of slice k (0 ... S / t - 1) to rows begin ...
+  /// begin + count - 1; it is called for blocks of rows so that the partial sums stay in cache (all rows at once with
+  /// S = 1).
+  /// own: [n, D], written.
+  using MakePartial = std::function<void(std::int64_t k, std::int64_t begin, const tensor::Tensor& target)>;
+  void sum_slices(std::int64_t rows, const MakePartial& make, const tensor::Tensor& own, Traffic traffic);
+  /// Its parts, for a caller that fills the partial sum [N, D] of this rank's slices by itself: where to put it (`own`
+  /// with t = 1), and the sum over ranks that follows.
+  [[nodiscard]] tensor::Tensor partial_rows(std::int64_t rows, const tensor::Tensor& own) const;
+  void reduce_rows(const tensor::Tensor& partial, const tensor::Tensor& own, Traffic traffic);
+
+  /// parts [S / t, elements]: the first becomes the sum over all S slices, on every rank. For small arrays: what each
+  /// rank has is gathered.
+  void sum_small(float* parts, std::int64_t elements, Traffic traffic);
+  /// values [rows of kv slices ...]: adds the partial sums of the ranks that share this rank's kv slice, alike on each;
+  /// nothing when each has its own.
+  void sum_kv_group(const tensor::Tensor& values, Traffic traffic);
+  /// mine [S / t, elements] -> all [S, elements], on every rank.
+  void gather_slices(const float* mine, std::int64_t elements, float* all, Traffic traffic);
+
+  [[nodiscard]] const std::array<TrafficCount, num_traffic_kinds>& traffic() const noexcept { return traffic_; }
+  /// Rows of a block of sum_slices(): a constant, so that no memory size changes the order of a sum.
+  static constexpr std::int64_t block_rows = 256;
+
+ private:
+  struct RowExchange;
+  comm::Communicator& communicator_;
+  const device::Device& device_;
+  TensorAxisOptions options_;
+  std::unique_ptr<comm::Communicator> kv_group_;
+  std::map<std::int64_t, std::unique_ptr<RowExchange>> exchanges_;  // by number of rows
+  std::array<TrafficCount, num_traffic_kinds> traffic_{};
+  tensor::Tensor gathered_;
+  tensor::Tensor partial_;
+  tensor::Tensor block_partials_;  // [levels, block_rows, D]
+  tensor::Tensor exchange_scratch_;
+  std::vector<float> small_;
+};
+
+}  // namespace trireme::layers
