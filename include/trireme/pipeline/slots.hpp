@@ -16,14 +16,14 @@ namespace trireme::pipeline {
 ///
 /// A gradient slot holds what backward_input leaves for backward_weight; backward uses one for its own time. Gradient
 /// slots are numbered through all chunks of the stage, so that chunks may share the memory; the numbers also fit memory
-/// that each chunk has for itself, with gradients[chunk] slots.
+/// that each chunk has for itself, with num_gradients[chunk] slots.
 struct Slots {
   std::vector<std::vector<int>> activation;
-  std::vector<int> activations;  ///< number of activation slots, by chunk
+  std::vector<int> num_activations;  ///< by chunk
   std::vector<std::vector<int>> gradient;
-  std::vector<int> gradients;  ///< one more than the highest number that a chunk uses, by chunk
-  int stage_gradients = 0;     ///< number of gradient slots of all chunks together
-  std::int64_t peak_live = 0;  ///< most activation slots taken at a time, all chunks together
+  std::vector<int> num_gradients;  ///< one more than the highest number that a chunk uses, by chunk
+  int num_stage_gradients = 0;     ///< of all chunks together
+  std::int64_t peak_live = 0;      ///< most activation slots taken at a time, all chunks together
 };
 
 /// The lowest free slot each time: a pure function of the list. Expects a sound list (check.hpp); a slot is -1 where a
