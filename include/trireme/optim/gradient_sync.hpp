@@ -1,78 +1,69 @@
 // Gradients of a step: accumulated in lanes, added in a fixed tree, reduced over the data axis while the backward pass
-// still runs. The only place, with the optimizer, where the data axis appears.
+// still runs.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <vector>
+#include <span>
 
-#include "trireme/comm/communicator.hpp"
-#include "trireme/comm/tree.hpp"
 #include "trireme/device/arena.hpp"
 #include "trireme/device/device.hpp"
 #include "trireme/kernels/write.hpp"
+#include "trireme/optim/bucket_layout.hpp"
+#include "trireme/optim/data_axis.hpp"
+#include "trireme/optim/weights.hpp"
 #include "trireme/tensor/parameter.hpp"
 
 namespace trireme::optim {
 
-/// Part of a parameter within its bucket that this rank owns: rows of the shard, all columns (for vectors: elements).
-struct OwnedRows {
-  tensor::Parameter* parameter = nullptr;
-  std::int64_t begin = 0;  ///< first row (of shard.extent's rows; a vector counts its elements as rows)
-  std::int64_t end = 0;
-  std::int64_t bucket_offset = 0;  ///< of the first owned element within the bucket
-  std::int64_t elements = 0;
-};
-
-/// The parameters of one bucket, concatenated, and how the data ranks share them.
-/// Cuts fall on row borders of matrices and on multiples of 1,024 elements of vectors, as evenly as that allows, so
-/// that a piece of a tensor is a rectangle and a run of the gradient norm has one owner.
-struct BucketLayout {
-  std::vector<tensor::Parameter*> parameters;
-  std::vector<std::int64_t> offsets;  ///< of each parameter; each starts on 16 elements; gaps hold zeros
-  std::int64_t elements = 0;
-  comm::Cuts cuts;               ///< num ranks + 1 entries
-  std::vector<OwnedRows> owned;  ///< this rank's
-};
-
-/// Lays out bucket `bucket` of the store for rank `rank` of `num_ranks`. A pure function.
-[[nodiscard]] BucketLayout lay_out_bucket(tensor::ParameterStore& store, int bucket, int rank, int num_ranks);
-
 struct GradientSyncOptions {
   std::int64_t micro_batches = 1;  ///< of this rank in a step
-  std::int64_t lanes = 1;          ///< of this rank; divides micro_batches
-  bool keep_whole = false;         ///< ZeRO 0: gather the reduced gradients on every rank
+  std::int64_t lanes = 1;          ///< of this rank; divides micro_batches; not used when sharded
+  bool sharded = false;            ///< ZeRO 2, 3: only the own pieces live through the step
 };
 
-/// Owns the gradient memory of all buckets (and sets parameter.gradient, and parameter.weight for parameters that are
-/// not gradient only). Per bucket: 1 + log2(lanes) buffers of fp32.
+/// Owns the gradient memory of all buckets and sets parameter.gradient.
 ///
-/// Walk of a step: begin_step(); for each micro-batch in order, for each bucket as the backward pass leaves it:
-/// write(bucket) tells the layers to set or to add, then bucket_done(bucket). The last bucket_done of a bucket starts
-/// its reduction; poll() now and then; finish() before the gradients are read. All ranks of the data axis finish
-/// buckets in the same order.
+/// Plain: whole buckets accumulate in lanes; after the last micro-batch they are summed inside the group, every rank
+/// its own piece, and the pieces are summed across the groups. As a rank of the tree adds whole lanes, and a group of a
+/// power of two is a subtree, the result has the same bits for every such group size.
+/// Sharded: every micro-batch of a bucket is written to a place that is there for a while, summed inside the group, and
+/// added to the own piece; across the groups only after the last one. The same bits as plain with one micro-batch a
+/// rank.
+///
+/// Walk of a step: begin_step(); for each micro-batch in order, for each bucket as the backward pass comes to it:
+/// write(bucket) tells the layers to set or to add, then bucket_done(bucket). poll() now and then; finish() before the
+/// gradients are read. Several buckets may be open at the same time (of buckets that share places: one). All ranks of
+/// the data axis open and finish buckets in the same order; every wait is for a reduction that this order names, so
+/// that no two ranks wait for each other.
+///
+/// Buckets that follow take no part: a second gradient made elsewhere has only its own piece, which the caller fills
+/// after finish(); a table that follows has no gradient at all.
+///
+/// Memory, 4 bytes an element, as gradients: 1 + log2(lanes) whole buckets; of own pieces one when sharded. As
+/// buffers: places, and scratch of the reductions.
 class GradientSync {
  public:
-  GradientSync(const device::Device& device, tensor::ParameterStore& store, comm::Communicator& data_axis,
-               device::Arena& arena, const GradientSyncOptions& options);
+  /// Layouts and shared places are those of `weights`; all arguments but arena and options must outlive this object.
+  GradientSync(const device::Device& device, tensor::ParameterStore& store, const DataAxis& data_axis,
+               const Weights& weights, device::Arena& arena, const GradientSyncOptions& options);
   ~GradientSync();
 
   void begin_step();
-  /// Write::set for the first micro-batch of a lane, else add. Valid until bucket_done(bucket).
-  [[nodiscard]] kernels::Write write(int bucket) const;
+  /// Opens the bucket for one micro-batch if it is not open: parameter.gradient is where to write, until
+  /// bucket_done(bucket). Write::set for the first micro-batch of a lane (for every one when sharded), else add.
+  /// May wait for a place.
+  [[nodiscard]] kernels::Write write(int bucket);
   void bucket_done(int bucket);
   /// Moves reductions on; cheap; call between actions.
   void poll();
   void finish();
-  /// Seconds spent in finish() of the last step: communication that nothing hid.
+  /// Seconds that write() and finish() have waited in the last step: communication that nothing hid.
   [[nodiscard]] double exposed_seconds() const noexcept;
 
-  [[nodiscard]] int num_buckets() const noexcept;
-  [[nodiscard]] const BucketLayout& layout(int bucket) const;
-  /// Weights of a bucket, whole (empty data for a gradient-only bucket), [elements] fp32.
-  [[nodiscard]] tensor::Tensor weights(int bucket) const;
-  /// After finish(): the reduced gradient; valid in this rank's piece (everywhere with keep_whole), [elements] fp32.
-  [[nodiscard]] tensor::Tensor gradients(int bucket) const;
+  /// After finish(): the reduced gradient of this rank's piece (elements own_begin ... own_end of the layout); empty
+  /// for a table that follows.
+  [[nodiscard]] std::span<float> own(int bucket) const;
 
  private:
   struct State;

@@ -27,8 +27,8 @@ struct LearningRateOptions {
 
 /// The deck's `sharding` section.
 struct ShardingOptions {
-  int zero_stage = 1;
-  int group = 0;
+  int zero_stage = 1;  ///< shared out: 0 nothing, 1 moments, 2 gradients too, 3 weights too
+  int group = 0;       ///< ranks of the data axis that share one copy; 0: all
 };
 
 /// The learning rate of the update that makes step `step` (from 1) of `total_steps`: a pure function.
