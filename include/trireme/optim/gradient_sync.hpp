@@ -45,8 +45,8 @@ struct GradientSyncOptions {
 class GradientSync {
  public:
   /// Layouts and shared places are those of `weights`; all arguments but arena and options must outlive this object.
-  GradientSync(const device::Device& device, tensor::ParameterStore& store, const DataAxis& data_axis,
-               const Weights& weights, device::Arena& arena, const GradientSyncOptions& options);
+  GradientSync(const device::Device& device, const DataAxis& data_axis, const Weights& weights, device::Arena& arena,
+               const GradientSyncOptions& options);
   ~GradientSync();
 
   void begin_step();
