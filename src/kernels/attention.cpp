@@ -37,7 +37,7 @@ void check([[maybe_unused]] const device::Device& device, [[maybe_unused]] const
            [[maybe_unused]] const Tensor& q, [[maybe_unused]] const Tensor& k, [[maybe_unused]] const Tensor& v,
            [[maybe_unused]] const Tensor& sequence_starts, [[maybe_unused]] const Tensor& out,
            [[maybe_unused]] const Tensor& log_sum_exp, [[maybe_unused]] const Tensor& scratch) {
-  TRIREME_EXPECT(shape.kv_heads > 0 && shape.heads % shape.kv_heads == 0);
+  TRIREME_EXPECT(shape.first_head >= 0 && shape.kv_heads > 0 && shape.heads % shape.kv_heads == 0);
   TRIREME_EXPECT(shape.queries <= shape.keys && (shape.window == 0 || shape.causal));
   TRIREME_EXPECT(q.size() == shape.batch * shape.queries * shape.heads * shape.head_size && out.size() == q.size());
   TRIREME_EXPECT(k.size() == shape.batch * shape.keys * shape.kv_heads * shape.head_size && v.size() == k.size());
@@ -55,6 +55,7 @@ host::AttentionArguments<T> arguments_of(const AttentionShape& shape, const Drop
   arguments.keys = shape.keys;
   arguments.heads = shape.heads;
   arguments.kv_heads = shape.kv_heads;
+  arguments.first_head = shape.first_head;
   arguments.head_size = shape.head_size;
   arguments.window = shape.window;
   arguments.causal = shape.causal;

@@ -19,21 +19,49 @@ namespace trireme::kernels {
 
 namespace {
 
-static_assert(chunk_elements % 64 == 0, "runs begin where the random words of 64 elements do");
+// Of a sequence: the counter has 32 bits and those beside the site for blocks of four.
+constexpr std::int64_t max_elements = std::int64_t{4} << (64 - dropout_site_bits);
 
 template <class T>
-void add_on_host(const device::Device& device, const Dropout& dropout, std::int64_t batch, std::int64_t elements,
-                 const T* residual, const T* branch, T* out) {
-  const std::int64_t chunks = (elements + chunk_elements - 1) / chunk_elements;
+struct Rows {
+  const T* residual;  // may be nullptr
+  const T* branch;
+  T* out;
+  [[nodiscard]] Rows from(std::int64_t element) const {
+    return {residual != nullptr ? residual + element : nullptr, branch + element, out + element};
+  }
+};
+
+template <class T>
+void add_on_host(const device::Device& device, const Dropout& dropout, const tensor::Shape& shape,
+                 const Rows<T>& rows) {
   const auto add = TRIREME_ISA_CALL(device, residual_add<T>);
-  device.parallel(batch * chunks, [&](std::int64_t index, int) {
-    const std::int64_t sequence = index / chunks;
-    const std::int64_t first = index % chunks * chunk_elements;
-    const std::int64_t offset = sequence * elements + first;
-    const host::DropoutStream stream = host::dropout_stream(dropout, sequence);
-    add(dropout.probability > 0 ? &stream : nullptr, first, std::min(chunk_elements, elements - first),
-        residual == nullptr ? nullptr : residual + offset, branch + offset, out + offset);
+  const std::int64_t per_sequence = dropout.tokens * shape.columns();
+  const std::int64_t before = dropout.first_row * shape.columns();  // elements of the micro-batch before these rows
+  for_chunks(device, shape.size(), [&](std::int64_t begin, std::int64_t count) {
+    if (dropout.probability == 0) {
+      const Rows<T> at = rows.from(begin);
+      return add(nullptr, 0, count, at.residual, at.branch, at.out);
+    }
+    // A run of every sequence that the chunk touches.
+    for (const std::int64_t end = begin + count; begin < end;) {
+      const std::int64_t sequence = (before + begin) / per_sequence;
+      const std::int64_t first = (before + begin) % per_sequence;
+      const std::int64_t length = std::min(end - begin, per_sequence - first);
+      const host::DropoutStream stream = host::dropout_stream(dropout, sequence);
+      const Rows<T> at = rows.from(begin);
+      add(&stream, first, length, at.residual, at.branch, at.out);
+      begin += length;
+    }
   });
+}
+
+void check([[maybe_unused]] const Dropout& dropout, [[maybe_unused]] const tensor::Tensor& branch,
+           [[maybe_unused]] const tensor::Tensor& out) {
+  TRIREME_EXPECT(branch.size() == out.size());
+  TRIREME_EXPECT(dropout.probability >= 0 && dropout.probability < 1);
+  TRIREME_EXPECT(dropout.tokens > 0 && dropout.first_row >= 0);
+  TRIREME_EXPECT(dropout.tokens * branch.shape.columns() <= max_elements);
 }
 
 }  // namespace
@@ -42,28 +70,25 @@ bool survives(const Dropout& dropout, std::int64_t sequence, std::int64_t elemen
   return element_survives(dropout, sequence, element);
 }
 
-void residual_add(const device::Device& device, const Dropout& dropout, std::int64_t batch,
-                  const tensor::Tensor& residual, const tensor::Tensor& branch, const tensor::Tensor& out) {
-  TRIREME_EXPECT(batch > 0 && branch.size() % batch == 0);
-  TRIREME_EXPECT(residual.size() == branch.size() && out.size() == branch.size());
-  TRIREME_EXPECT(dropout.probability >= 0 && dropout.probability < 1);
-  if (device.space() != device::Space::host) return portable::residual_add(dropout, batch, residual, branch, out);
+void residual_add(const device::Device& device, const Dropout& dropout, const tensor::Tensor& residual,
+                  const tensor::Tensor& branch, const tensor::Tensor& out) {
+  check(dropout, branch, out);
+  TRIREME_EXPECT(residual.size() == branch.size());
+  if (device.space() != device::Space::host) return portable::residual_add(dropout, residual, branch, out);
   with_element_type(branch.dtype, [&](auto element) {
     using T = decltype(element);
-    add_on_host(device, dropout, batch, branch.size() / batch, static_cast<const T*>(residual.as<T>()),
-                static_cast<const T*>(branch.as<T>()), out.as<T>());
+    add_on_host<T>(device, dropout, branch.shape, {residual.as<T>(), branch.as<T>(), out.as<T>()});
   });
 }
 
-void dropout_apply(const device::Device& device, const Dropout& dropout, std::int64_t batch, const tensor::Tensor& x,
+void dropout_apply(const device::Device& device, const Dropout& dropout, const tensor::Tensor& x,
                    const tensor::Tensor& y) {
-  TRIREME_EXPECT(batch > 0 && x.size() % batch == 0 && y.size() == x.size());
-  TRIREME_EXPECT(dropout.probability >= 0 && dropout.probability < 1);
+  check(dropout, x, y);
   if (dropout.probability == 0 && x.data == y.data) return;
-  if (device.space() != device::Space::host) return portable::dropout_apply(dropout, batch, x, y);
+  if (device.space() != device::Space::host) return portable::dropout_apply(dropout, x, y);
   with_element_type(x.dtype, [&](auto element) {
     using T = decltype(element);
-    add_on_host<T>(device, dropout, batch, x.size() / batch, nullptr, x.as<T>(), y.as<T>());
+    add_on_host<T>(device, dropout, x.shape, {nullptr, x.as<T>(), y.as<T>()});
   });
 }
 

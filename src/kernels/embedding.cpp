@@ -42,35 +42,34 @@ void backward(const device::Device& device, const EmbeddingBackward<T>& embeddin
 
 }  // namespace
 
-void embedding_forward(const device::Device& device, const tensor::Tensor& ids, const tensor::Tensor& positions,
-                       const tensor::Tensor& token_table, const tensor::Tensor& position_table,
-                       const tensor::Tensor& y) {
-  const std::int64_t width = token_table.shape[1];
+void embedding_forward(const device::Device& device, const tensor::Tensor& ids, std::int64_t first_id,
+                       const tensor::Tensor& table, const tensor::Tensor& y, Write write) {
+  const std::int64_t width = table.shape[1];
   TRIREME_EXPECT(y.size() == ids.size() * width);
-  TRIREME_EXPECT(token_table.dtype == y.dtype);
-  TRIREME_EXPECT(position_table.empty() || (positions.size() == ids.size() && position_table.shape[1] == width));
+  TRIREME_EXPECT(table.dtype == y.dtype);
   with_element_type(y.dtype, [&](auto element) {
     using T = decltype(element);
     forward<T>(device, {.tokens = ids.size(),
                         .width = width,
-                        .vocab = token_table.shape[0],
+                        .first_id = first_id,
+                        .vocab = table.shape[0],
                         .ids = ids.as<std::int32_t>(),
-                        .positions = position_table.empty() ? nullptr : positions.as<std::int32_t>(),
-                        .token_table = token_table.as<T>(),
-                        .position_table = position_table.empty() ? nullptr : position_table.as<T>(),
-                        .y = y.as<T>()});
+                        .table = table.as<T>(),
+                        .y = y.as<T>(),
+                        .adds = write == Write::add});
   });
 }
 
-void embedding_backward(const device::Device& device, const tensor::Tensor& ids, const tensor::Tensor& dy,
-                        const tensor::Tensor& gradient) {
+void embedding_backward(const device::Device& device, const tensor::Tensor& ids, std::int64_t first_id,
+                        const tensor::Tensor& dy, const tensor::Tensor& gradient) {
   const std::int64_t width = gradient.shape[1];
   TRIREME_EXPECT(dy.size() == ids.size() * width);
-  if (width == 0) return;
+  if (gradient.size() == 0) return;
   with_element_type(dy.dtype, [&](auto element) {
     using T = decltype(element);
     backward<T>(device, {.tokens = ids.size(),
                          .width = width,
+                         .first_id = first_id,
                          .vocab = gradient.shape[0],
                          .ids = ids.as<std::int32_t>(),
                          .dy = dy.as<T>(),

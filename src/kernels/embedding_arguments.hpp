@@ -9,18 +9,19 @@ template <class T>
 struct EmbeddingForward {
   std::int64_t tokens;
   std::int64_t width;
+  std::int64_t first_id;
   std::int64_t vocab;
   const std::int32_t* ids;
-  const std::int32_t* positions;
-  const T* token_table;
-  const T* position_table;  ///< may be nullptr
+  const T* table;
   T* y;
+  bool adds;
 };
 
 template <class T>
 struct EmbeddingBackward {
   std::int64_t tokens;
   std::int64_t width;
+  std::int64_t first_id;
   std::int64_t vocab;
   const std::int32_t* ids;
   const T* dy;

@@ -7,6 +7,7 @@
 #include "kernels/element.hpp"
 #include "kernels/host/isa_call.hpp"
 #include "kernels/host/norm.isa.hpp"
+#include "kernels/host/reduce.isa.hpp"
 #include "kernels/norm_arguments.hpp"
 #include "kernels/portable/norm.hpp"
 #include "kernels/row_blocks.hpp"

@@ -8,6 +8,8 @@
 
 #include "trireme/kernels/random.hpp"
 
+#include "kernels/dropout_counter.hpp"
+
 namespace trireme::kernels {
 
 struct PhiloxBlock {
@@ -46,8 +48,10 @@ KOKKOS_INLINE_FUNCTION float dropout_scale(float probability) {
 
 /// survives(), callable in a kernel; `sequence` is the number within the global batch.
 KOKKOS_INLINE_FUNCTION bool element_survives(const Dropout& dropout, std::int64_t sequence, std::int64_t element) {
-  const PhiloxBlock counter{{static_cast<std::uint32_t>(element / 4), static_cast<std::uint32_t>(sequence),
-                             static_cast<std::uint32_t>(dropout.step), dropout.site}};
+  const auto block = static_cast<std::uint64_t>(element / 4);
+  const PhiloxBlock counter{{lower_half(block), static_cast<std::uint32_t>(sequence),
+                             static_cast<std::uint32_t>(dropout.step),
+                             dropout.site | (upper_half(block) << dropout_site_bits)}};
   const PhiloxBlock random = philox_rounds(counter, lower_half(dropout.seed), upper_half(dropout.seed));
   return random.word[element % 4] >= dropout_threshold(dropout.probability);
 }

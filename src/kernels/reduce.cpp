@@ -9,7 +9,6 @@
 #include "kernels/chunks.hpp"
 #include "kernels/element.hpp"
 #include "kernels/host/isa_call.hpp"
-#include "kernels/host/norm.isa.hpp"
 #include "kernels/host/reduce.isa.hpp"
 #include "kernels/portable/reduce.hpp"
 #include "kernels/row_blocks.hpp"
@@ -69,6 +68,12 @@ void add_to(const device::Device& device, std::int64_t count, const float* sourc
   const auto add = TRIREME_ISA_CALL(device, add_run);
   for_chunks(device, count,
              [&](std::int64_t begin, std::int64_t length) { add(length, source + begin, target + begin); });
+}
+
+void tree_sum(const device::Device& device, float* parts, std::int64_t count, std::int64_t elements) {
+  const auto add = TRIREME_ISA_CALL(device, add_tree);
+  for_chunks(device, elements,
+             [&](std::int64_t begin, std::int64_t length) { add(count, elements, length, parts + begin); });
 }
 
 void column_sum(const device::Device& device, const tensor::Tensor& x, const tensor::Tensor& out, Write write,

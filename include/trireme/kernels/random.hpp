@@ -29,18 +29,20 @@ using PhiloxKey = std::array<std::uint32_t, 2>;
 void draw_initial(const device::Device& device, std::uint64_t seed, const tensor::Parameter& parameter);
 
 /// Which elements drop out: a pure function of (seed, site, step, global sequence, element within the sequence).
+/// Attention takes whole sequences and does not look at tokens and first_row.
 struct Dropout {
   float probability = 0;  ///< 0: the kernels do nothing random
   std::uint64_t seed = 0;
-  std::uint32_t site = 0;  ///< which dropout of the model
+  std::uint32_t site = 0;  ///< which dropout of the model; < 2^16
   std::uint64_t step = 0;
   std::int64_t first_sequence = 0;  ///< number within the global batch of the first sequence of this micro-batch
   std::int64_t tokens = 1;     ///< of a sequence: row n of a micro-batch is token n % tokens of sequence n / tokens
   std::int64_t first_row = 0;  ///< row of the micro-batch that the first row given to a kernel is
 };
 
-/// True when the element survives. Philox counter {element / 4, sequence, step, site}, word element % 4.
-/// sequence: number within the global batch. Elements per sequence < 2^34, sequences and steps < 2^32.
+/// True when the element survives. Philox counter {lower half of element / 4, sequence, step, site + 2^16 * upper
+/// half}, word element % 4. sequence: number within the global batch. Elements per sequence <= 2^50, sequences and
+/// steps < 2^32, sites < 2^16.
 [[nodiscard]] bool survives(const Dropout& dropout, std::int64_t sequence, std::int64_t element);
 
 /// y = x * mask / (1 - p), the same mask for forward (x) and backward (dy). Dropped elements are 0

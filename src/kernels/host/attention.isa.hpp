@@ -13,7 +13,7 @@ inline constexpr std::int64_t attention_tile_keys = 64;
 
 /// The sizes and masks of trireme/kernels/attention.hpp.
 struct AttentionSizes {
-  std::int64_t queries, keys, heads, kv_heads, head_size, window;
+  std::int64_t queries, keys, heads, kv_heads, first_head, head_size, window;
   bool causal, drops;
   float scale;
   const std::int32_t* sequence_starts;  // [B, S] or nullptr

@@ -194,22 +194,26 @@ class DropoutColumn {
                                std::int64_t column, std::int64_t first_key)
       : stream_(p.dropout) {
     stream_.counter[0] += static_cast<std::uint32_t>(sequence);
-    alignas(64) std::uint32_t counters[16], offsets[16];
+    alignas(64) std::uint32_t lower[16], upper[16], offsets[16];
     for (std::int64_t i = 0; i < 16; ++i) {
-      const std::int64_t element = (head * p.keys + q.position + 16 * column + i) * p.keys + first_key;
-      counters[i] = static_cast<std::uint32_t>(element / 4);
+      const std::int64_t row = (p.first_head + head) * p.keys + q.position + 16 * column + i;
+      const auto element = static_cast<std::uint64_t>(row * p.keys + first_key);
+      lower[i] = static_cast<std::uint32_t>(element / 4);
+      upper[i] = static_cast<std::uint32_t>(element >> 34) << dropout_site_bits;
       offsets[i] = static_cast<std::uint32_t>(element % 4);
     }
-    counter_ = load(counters);
+    lower_ = load(lower);
+    upper_ = load(upper);
     offset_ = load(offsets);
-    next_ = philox_of(stream_, counter_);
+    next_ = philox_of(stream_, lower_, upper_);
   }
 
   /// The factors of the next four keys.
   TRIREME_INLINE void next(F32x16 (&factors)[4]) {
     const PhiloxWords now = next_;
-    counter_ = counter_ + broadcast(1U);
-    next_ = philox_of(stream_, counter_);
+    lower_ = lower_ + broadcast(1U);
+    upper_ = select(equal(lower_, broadcast(0U)), upper_ + broadcast(1U << dropout_site_bits), upper_);
+    next_ = philox_of(stream_, lower_, upper_);
     const U32x16 words[7] = {now.words[0],   now.words[1],   now.words[2],  now.words[3],
                              next_.words[0], next_.words[1], next_.words[2]};
     for (int t = 0; t < 4; ++t) {
@@ -224,7 +228,7 @@ class DropoutColumn {
 
  private:
   DropoutStream stream_;
-  U32x16 counter_, offset_;
+  U32x16 lower_, upper_, offset_;  // element / 4, its upper half where a counter has it, and element % 4
   PhiloxWords next_;
 };
 

@@ -21,27 +21,118 @@ float row_maximum(const float* logits, std::int64_t vocab) {
   return maximum(max(max(chains[0], chains[1]), max(chains[2], chains[3])));
 }
 
+constexpr float infinity = __builtin_inff();
+
+/// What a slice's exponents are relative to: where every logit is -infinity, exp(logit) is 0 all the same.
+float origin_of(float largest) {
+  return largest == -infinity ? 0.0F : largest;
+}
+
+// Level l holds the sum of 2^l slices where their number so far has that bit: a binary counter adds in the tree.
+class TreeSum {
+ public:
+  TRIREME_INLINE void add(F32x16 sum) {
+    int level = 0;
+    for (; ((count_ >> level) & 1) != 0; ++level) sum = levels_[level] + sum;
+    levels_[level] = sum;
+    ++count_;
+  }
+  TRIREME_INLINE F32x16 total() const {
+    F32x16 sum = zero();
+    bool first = true;
+    for (int level = 0; (count_ >> level) != 0; ++level) {
+      if (((count_ >> level) & 1) == 0) continue;
+      sum = first ? levels_[level] : levels_[level] + sum;
+      first = false;
+    }
+    return sum;
+  }
+
+ private:
+  F32x16 levels_[32];
+  std::int64_t count_ = 0;
+};
+
+/// One statistic of `count` rows of a slice.
+F32x16 gather(const float* statistics, Statistic which, std::int64_t count) {
+  alignas(64) float values[16] = {};
+  for (std::int64_t i = 0; i < count; ++i) values[i] = statistics[num_statistics * i + which];
+  return load(values);
+}
+
+/// Sixteen rows, or the last `count`.
+void combine_rows(const CrossEntropySlices& p, std::int64_t begin, std::int64_t count) {
+  const auto of_slice = [&](std::int64_t slice, Statistic which) {
+    return gather(p.statistics + num_statistics * (slice * p.rows + begin), which, count);
+  };
+  F32x16 largest = broadcast(-infinity);
+  for (std::int64_t slice = 0; slice < p.slices; ++slice) largest = max(of_slice(slice, statistic_largest), largest);
+  TreeSum sum, target;
+  for (std::int64_t slice = 0; slice < p.slices; ++slice) {
+    const F32x16 factor = exp_of_nonpositive(of_slice(slice, statistic_largest) - largest);
+    sum.add(factor * of_slice(slice, statistic_sum));
+    target.add(of_slice(slice, statistic_target));
+  }
+  alignas(64) float largest_of[16], sum_of[16], log_probability[16];
+  store(largest_of, largest);
+  store(sum_of, sum.total());
+  store(log_probability, (target.total() - largest) - log(sum.total()));
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t row = begin + i;
+    const bool counts = p.coefficients == nullptr || p.coefficients[row] != 0;
+    p.log_probability[row] = counts ? log_probability[i] : 0.0F;
+    p.normalizer[2 * row] = largest_of[i];
+    p.normalizer[2 * row + 1] = sum_of[i];
+  }
+}
+
+float power_of(float exponent) {
+  alignas(64) float power[16];
+  store(power, exp_of_nonpositive(broadcast(exponent)));
+  return power[0];
+}
+
 }  // namespace
 
-float cross_entropy_row(float* logits, std::int64_t vocab, std::int64_t padded, std::int64_t target, bool gradient,
-                        float coefficient) {
-  const float largest = row_maximum(logits, vocab);
-  const float of_target = logits[target] - largest;
-  // The powers stay in the row for the gradient: the row is in the second cache, another exp would cost more.
-  const float total = sum_columns(vocab, [&](auto lanes, std::int64_t i) {
-    const F32x16 power = exp_of_nonpositive(lanes.load(logits + i) - broadcast(largest));
-    if (gradient) lanes.store(logits + i, power);
-    return power;
-  });
-  if (gradient) {
-    const F32x16 factor = broadcast(coefficient / total);
-    for_columns(vocab, [&](auto lanes, std::int64_t i) { lanes.store(logits + i, lanes.load(logits + i) * factor); });
-    for_columns(padded - vocab, [&](auto lanes, std::int64_t i) { lanes.store(logits + vocab + i, zero()); });
-    logits[target] -= coefficient;
+void cross_entropy_statistics(const CrossEntropySlice& p, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t row = begin; row < end; ++row) {
+    float* logits = p.logits + row * p.padded;
+    float* statistics = p.statistics + num_statistics * row;
+    const std::int64_t target = p.targets[row] - p.first_id;
+    const float largest = row_maximum(logits, p.vocab);
+    const F32x16 origin = broadcast(origin_of(largest));
+    statistics[statistic_largest] = largest;
+    statistics[statistic_target] = target >= 0 && target < p.vocab ? logits[target] : 0.0F;
+    statistics[statistic_sum] = sum_columns(p.vocab, [&](auto lanes, std::int64_t i) {
+      const F32x16 power = exp_of_nonpositive(lanes.load(logits + i) - origin);
+      lanes.store(logits + i, power);
+      return power;
+    });
   }
-  float log_total[16];
-  store(log_total, log(broadcast(total)));
-  return of_target - log_total[0];
+}
+
+void cross_entropy_combine(const CrossEntropySlices& slices, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t row = begin; row < end; row += num_lanes) {
+    combine_rows(slices, row, end - row < num_lanes ? end - row : num_lanes);
+  }
+}
+
+void cross_entropy_gradient(const CrossEntropySlice& p, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t row = begin; row < end; ++row) {
+    float* logits = p.logits + row * p.padded;
+    const float coefficient = p.coefficients[row];
+    if (coefficient == 0) {
+      for_columns(p.padded, [&](auto lanes, std::int64_t i) { lanes.store(logits + i, zero()); });
+      continue;
+    }
+    const float* all = p.normalizer + 2 * row;
+    const float relative = power_of(p.statistics[num_statistics * row + statistic_largest] - all[0]);
+    const F32x16 factor = broadcast(coefficient * relative / all[1]);
+    for_columns(p.vocab, [&](auto lanes, std::int64_t i) { lanes.store(logits + i, lanes.load(logits + i) * factor); });
+    for_columns(p.padded - p.vocab, [&](auto lanes, std::int64_t i) { lanes.store(logits + p.vocab + i, zero()); });
+    const std::int64_t target = p.targets[row] - p.first_id;
+    if (target >= 0 && target < p.vocab) logits[target] -= coefficient;
+  }
 }
 
 }  // namespace trireme::kernels::host::TRIREME_ISA

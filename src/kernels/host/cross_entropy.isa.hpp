@@ -2,13 +2,14 @@
 
 #include <cstdint>
 
+#include "kernels/cross_entropy_arguments.hpp"
 #include "kernels/host/isa.hpp"
 
 namespace trireme::kernels::host {
 
-/// log softmax(logits[:vocab])[target]. With gradient, logits become coefficient * (softmax - onehot(target)), and zero
-/// from vocab to padded.
-TRIREME_ISA_DECLARE(float cross_entropy_row(float* logits, std::int64_t vocab, std::int64_t padded, std::int64_t target,
-                                            bool gradient, float coefficient))
+/// Rows [begin, end) of the functions of trireme/kernels/cross_entropy.hpp.
+TRIREME_ISA_DECLARE(void cross_entropy_statistics(const CrossEntropySlice& slice, std::int64_t begin, std::int64_t end))
+TRIREME_ISA_DECLARE(void cross_entropy_combine(const CrossEntropySlices& slices, std::int64_t begin, std::int64_t end))
+TRIREME_ISA_DECLARE(void cross_entropy_gradient(const CrossEntropySlice& slice, std::int64_t begin, std::int64_t end))
 
 }  // namespace trireme::kernels::host

@@ -14,11 +14,30 @@ TRIREME_INLINE F32x16 survivors(const DropoutStream& stream, U32x16 words, F32x1
   return select(less_signed(words ^ flip, broadcast(stream.threshold) ^ flip), zero(), x * broadcast(stream.scale));
 }
 
+// Elements [first, first + count), all of one group, which they may begin in the middle of.
+template <bool with_residual, class T>
+void add_in_group(const DropoutStream& stream, std::int64_t first, std::int64_t count, const T* residual,
+                  const T* branch, T* out) {
+  const std::int64_t skipped = first % group;
+  const PhiloxWords random = philox_words(stream, first - skipped);
+  alignas(64) std::uint32_t words[group + num_lanes] = {};  // a vector may be read from every element on
+  for (int k = 0; k < 4; ++k) store(words + k * num_lanes, random.words[k]);
+  for_columns(count, [&](auto lanes, std::int64_t i) {
+    const F32x16 kept = survivors(stream, load(words + skipped + i), lanes.load(branch + i));
+    lanes.store(out + i, with_residual ? lanes.load(residual + i) + kept : kept);
+  });
+}
+
 template <bool with_residual, class T>
 void add_survivors(const DropoutStream& stream, std::int64_t first, std::int64_t count, const T* residual,
                    const T* branch, T* out) {
-  for (std::int64_t begin = 0; begin < count; begin += group) {
-    const PhiloxWords random = philox_words(stream, static_cast<std::uint32_t>((first + begin) / 4));
+  std::int64_t begin = 0;
+  if (first % group != 0) {
+    begin = group - first % group < count ? group - first % group : count;
+    add_in_group<with_residual>(stream, first, begin, residual, branch, out);
+  }
+  for (; begin < count; begin += group) {
+    const PhiloxWords random = philox_words(stream, first + begin);
     const std::int64_t width = count - begin < group ? count - begin : group;
     for_columns(width, [&](auto lanes, std::int64_t column) {
       const std::int64_t i = begin + column;

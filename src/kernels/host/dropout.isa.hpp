@@ -8,7 +8,7 @@
 namespace trireme::kernels::host {
 
 /// out = residual + dropout(branch) for elements [first, first + count) of a sequence; the pointers stand at `first`.
-/// Without a residual (nullptr) out = dropout(branch); without a stream (nullptr) nothing drops out. first % 64 == 0.
+/// Without a residual (nullptr) out = dropout(branch); without a stream (nullptr) nothing drops out.
 TRIREME_ISA_DECLARE(template <class T> void residual_add(const DropoutStream* stream, std::int64_t first,
                                                          std::int64_t count, const T* residual, const T* branch,
                                                          T* out))

@@ -10,22 +10,25 @@ template <class T>
 void embedding_forward(const EmbeddingForward<T>& embedding, std::int64_t begin, std::int64_t end) {
   const std::int64_t width = embedding.width;
   for (std::int64_t n = begin; n < end; ++n) {
-    const std::int64_t id = embedding.ids[n];
-    const T* token = id >= 0 && id < embedding.vocab ? embedding.token_table + id * width : nullptr;
-    const T* position =
-        embedding.position_table != nullptr ? embedding.position_table + embedding.positions[n] * width : nullptr;
+    const std::int64_t id = embedding.ids[n] - embedding.first_id;
+    const bool held = id >= 0 && id < embedding.vocab;
     T* y = embedding.y + n * width;
-    for_columns(width, [&](auto lanes, std::int64_t k) {
-      const F32x16 of_token = token != nullptr ? lanes.load(token + k) : zero();
-      lanes.store(y + k, position != nullptr ? of_token + lanes.load(position + k) : of_token);
-    });
+    if (held) {
+      const T* row = embedding.table + id * width;
+      for_columns(width, [&](auto lanes, std::int64_t k) {
+        const F32x16 value = lanes.load(row + k);
+        lanes.store(y + k, embedding.adds ? lanes.load(y + k) + value : value);
+      });
+    } else if (!embedding.adds) {
+      for_columns(width, [&](auto lanes, std::int64_t k) { lanes.store(y + k, zero()); });
+    }
   }
 }
 
 template <class T>
 void embedding_backward(const EmbeddingBackward<T>& embedding, std::int64_t column, std::int64_t count) {
   for (std::int64_t n = 0; n < embedding.tokens; ++n) {
-    const std::int64_t id = embedding.ids[n];
+    const std::int64_t id = embedding.ids[n] - embedding.first_id;
     if (id < 0 || id >= embedding.vocab) continue;
     const T* dy = embedding.dy + n * embedding.width + column;
     float* gradient = embedding.gradient + id * embedding.width + column;

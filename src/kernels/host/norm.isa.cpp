@@ -106,22 +106,6 @@ void norm_backward(const NormBackward<T>& norm, std::int64_t block) {
   for (std::int64_t row = begin; row < end; ++row) backward_row(norm, row, dgain, dbias);
 }
 
-void add_blocks(std::int64_t blocks, std::int64_t stride, std::int64_t count, float* sums, bool adds, float* out) {
-  for (std::int64_t step = 1; step < blocks; step *= 2) {
-    for (std::int64_t block = 0; block + step < blocks; block += 2 * step) {
-      float* left = sums + block * stride;
-      const float* right = left + step * stride;
-      for_columns(count, [&](auto lanes, std::int64_t k) {
-        lanes.store(left + k, lanes.load(left + k) + lanes.load(right + k));
-      });
-    }
-  }
-  for_columns(count, [&](auto lanes, std::int64_t k) {
-    const F32x16 total = blocks > 0 ? lanes.load(sums + k) : zero();
-    lanes.store(out + k, adds ? lanes.load(out + k) + total : total);
-  });
-}
-
 template void norm_forward(const NormForward<float>&, std::int64_t, std::int64_t);
 template void norm_forward(const NormForward<Bf16>&, std::int64_t, std::int64_t);
 template void norm_forward(const NormForward<Fp16>&, std::int64_t, std::int64_t);

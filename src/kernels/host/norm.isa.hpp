@@ -11,9 +11,6 @@ TRIREME_ISA_DECLARE(
     /// y, mean, rstd of rows [begin, end).
     template <class T> void norm_forward(const NormForward<T>& norm, std::int64_t begin, std::int64_t end);
     /// dx of the rows of a block, and the block's sums in scratch.
-    template <class T> void norm_backward(const NormBackward<T>& norm, std::int64_t block);
-    /// sums[0] = the balanced tree over sums[0], sums[stride], ... of `blocks` rows, `count` columns each; destroys
-    /// the others. out (set or added) = sums[0], zero without blocks.
-    void add_blocks(std::int64_t blocks, std::int64_t stride, std::int64_t count, float* sums, bool adds, float* out))
+    template <class T> void norm_backward(const NormBackward<T>& norm, std::int64_t block))
 
 }  // namespace trireme::kernels::host

@@ -1,6 +1,7 @@
 // Philox 4x32-10 on sixteen counters at once, and the dropout masks drawn from it (trireme/kernels/random.hpp).
 #pragma once
 
+#include "kernels/dropout_counter.hpp"
 #include "kernels/host/simd.hpp"
 
 namespace trireme::kernels::host {
@@ -8,7 +9,7 @@ namespace trireme::kernels::host {
 /// The part of a dropout that is constant within one sequence, in plain numbers.
 struct DropoutStream {
   std::uint32_t key[2];      ///< lower, upper half of the seed
-  std::uint32_t counter[3];  ///< sequence, step, site: words 1 to 3 of the counter
+  std::uint32_t counter[3];  ///< sequence, step, site: words 1 to 3 of the counter of a small element
   std::uint32_t threshold;   ///< a word survives when it is at least this
   float scale;               ///< 1 / (1 - probability)
 };
@@ -19,10 +20,13 @@ namespace TRIREME_ISA {
 struct PhiloxWords {
   U32x16 words[4];
 };
-TRIREME_INLINE PhiloxWords philox_of(const DropoutStream& stream, U32x16 c0) {
+/// Of the blocks (element / 4) whose lower and upper halves are given, the upper ones in the place that a counter has
+/// for them: shifted by the bits of a site.
+TRIREME_INLINE PhiloxWords philox_of(const DropoutStream& stream, U32x16 lower, U32x16 upper) {
+  U32x16 c0 = lower;
   U32x16 c1 = broadcast(stream.counter[0]);
   U32x16 c2 = broadcast(stream.counter[1]);
-  U32x16 c3 = broadcast(stream.counter[2]);
+  U32x16 c3 = broadcast(stream.counter[2]) | upper;
   std::uint32_t key0 = stream.key[0];
   std::uint32_t key1 = stream.key[1];
   const U32x16 multiplier0 = broadcast(0xD2511F53U);
@@ -40,12 +44,14 @@ TRIREME_INLINE PhiloxWords philox_of(const DropoutStream& stream, U32x16 c0) {
   return {{c0, c1, c2, c3}};
 }
 
-/// Sixty-four random words: word i belongs to element 4 * first_counter + i.
-TRIREME_INLINE PhiloxWords philox_words(const DropoutStream& stream, std::uint32_t first_counter) {
+/// Sixty-four random words: word i belongs to element first + i. first is a multiple of 64, so no lower half overflows.
+TRIREME_INLINE PhiloxWords philox_words(const DropoutStream& stream, std::int64_t first) {
+  const auto block = static_cast<std::uint64_t>(first / 4);
   // Lane i holds counter 4 (i % 4) + i / 4, so that transposing quads leaves the words in the order of the elements.
   const U32x16 lane = lane_numbers();
   const U32x16 order = shift_left<2>(lane & broadcast(3U)) + shift_right<2>(lane);
-  PhiloxWords random = philox_of(stream, broadcast(first_counter) + order);
+  PhiloxWords random = philox_of(stream, broadcast(static_cast<std::uint32_t>(block)) + order,
+                                 broadcast(static_cast<std::uint32_t>(block >> 32) << dropout_site_bits));
   transpose_quads(random.words[0], random.words[1], random.words[2], random.words[3]);
   return random;
 }

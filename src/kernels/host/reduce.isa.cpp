@@ -52,6 +52,23 @@ void sum_rows(std::int64_t rows, std::int64_t columns, const T* x, float* sums) 
   });
 }
 
+void add_tree(std::int64_t blocks, std::int64_t stride, std::int64_t count, float* sums) {
+  for (std::int64_t step = 1; step < blocks; step *= 2) {
+    for (std::int64_t block = 0; block + step < blocks; block += 2 * step) {
+      float* left = sums + block * stride;
+      add_run(count, left + step * stride, left);
+    }
+  }
+}
+
+void add_blocks(std::int64_t blocks, std::int64_t stride, std::int64_t count, float* sums, bool adds, float* out) {
+  add_tree(blocks, stride, count, sums);
+  for_columns(count, [&](auto lanes, std::int64_t k) {
+    const F32x16 total = blocks > 0 ? lanes.load(sums + k) : zero();
+    lanes.store(out + k, adds ? lanes.load(out + k) + total : total);
+  });
+}
+
 bool finite_run(std::int64_t count, const float* values) {
   // The largest magnitude as an integer: NaN and infinities lie above all finite numbers.
   const U32x16 magnitude = broadcast(0x7FFFFFFFU);

@@ -15,6 +15,14 @@ TRIREME_ISA_DECLARE(void add_run(std::int64_t count, const float* source, float*
 /// sums[d] = sum over the rows of x [rows, D], in ascending order.
 TRIREME_ISA_DECLARE(template <class T> void sum_rows(std::int64_t rows, std::int64_t columns, const T* x, float* sums))
 
+/// sums[0] = the balanced tree over sums[0], sums[stride], ... of `blocks` rows, `count` columns each; destroys the
+/// others.
+TRIREME_ISA_DECLARE(void add_tree(std::int64_t blocks, std::int64_t stride, std::int64_t count, float* sums))
+
+/// add_tree(), then out (set or added) = sums[0], zero without blocks.
+TRIREME_ISA_DECLARE(void add_blocks(std::int64_t blocks, std::int64_t stride, std::int64_t count, float* sums,
+                                    bool adds, float* out))
+
 /// True when every element is finite.
 TRIREME_ISA_DECLARE(bool finite_run(std::int64_t count, const float* values))
 

@@ -48,7 +48,7 @@ struct Inputs {
   KOKKOS_INLINE_FUNCTION float dropout_factor(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const {
     if (dropout.probability == 0) return 1.0F;
     const std::int64_t position = shape.keys - shape.queries + i;
-    const std::int64_t element = (h * shape.keys + position) * shape.keys + j;
+    const std::int64_t element = ((shape.first_head + h) * shape.keys + position) * shape.keys + j;
     return element_survives(dropout, dropout.first_sequence + b, element) ? dropout_scale(dropout.probability) : 0.0F;
   }
 };

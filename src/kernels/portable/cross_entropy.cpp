@@ -8,41 +8,97 @@ namespace trireme::kernels::portable {
 
 namespace {
 
-struct CrossEntropyRow {
-  float* logits;
-  std::int64_t vocab, padded;
-  const std::int32_t* targets;
-  const float* coefficients;  // may be nullptr
-  float* log_probability;
+/// The place of a row's target in the slice, or -1.
+KOKKOS_INLINE_FUNCTION std::int64_t target_of(const CrossEntropySlice& slice, std::int64_t row) {
+  const std::int64_t target = slice.targets[row] - slice.first_id;
+  return target >= 0 && target < slice.vocab ? target : -1;
+}
+
+struct RowStatistics {
+  CrossEntropySlice slice;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::int64_t row) const {
-    float* x = logits + row * padded;
-    const float coefficient = coefficients != nullptr ? coefficients[row] : 1.0F;
-    if (coefficient == 0) {
-      for (std::int64_t i = 0; i < padded; ++i) x[i] = 0;
-      log_probability[row] = 0;
-      return;
+    float* x = slice.logits + row * slice.padded;
+    float* statistics = slice.statistics + num_statistics * row;
+    float largest = -INFINITY;
+    for (std::int64_t i = 0; i < slice.vocab; ++i) largest = fmaxf(largest, x[i]);
+    const std::int64_t target = target_of(slice, row);
+    statistics[statistic_largest] = largest;
+    statistics[statistic_target] = target >= 0 ? x[target] : 0.0F;
+    // Where every logit is -infinity, its power is 0 all the same.
+    const float origin = largest == -INFINITY ? 0.0F : largest;
+    float sum = 0;
+    for (std::int64_t i = 0; i < slice.vocab; ++i) sum += x[i] = expf(x[i] - origin);
+    statistics[statistic_sum] = sum;
+  }
+};
+
+struct SliceCombiner {
+  CrossEntropySlices p;
+
+  KOKKOS_INLINE_FUNCTION float statistic(std::int64_t slice, std::int64_t row, Statistic which) const {
+    return p.statistics[num_statistics * (slice * p.rows + row) + which];
+  }
+
+  KOKKOS_INLINE_FUNCTION void operator()(std::int64_t row) const {
+    float largest = -INFINITY;
+    float target = 0;
+    for (std::int64_t slice = 0; slice < p.slices; ++slice) {
+      largest = fmaxf(largest, statistic(slice, row, statistic_largest));
+      target += statistic(slice, row, statistic_target);
     }
-    float largest = x[0];
-    for (std::int64_t i = 1; i < vocab; ++i) largest = fmaxf(largest, x[i]);
+    const float sum = tree_sum(row, largest);
+    const bool counts = p.coefficients == nullptr || p.coefficients[row] != 0;
+    p.log_probability[row] = counts ? target - largest - logf(sum) : 0.0F;
+    p.normalizer[2 * row] = largest;
+    p.normalizer[2 * row + 1] = sum;
+  }
+
+  // Level l of `pending` holds the sum of 2^l slices where their number so far has that bit.
+  KOKKOS_INLINE_FUNCTION float tree_sum(std::int64_t row, float largest) const {
+    float pending[32];
+    for (std::int64_t slice = 0; slice < p.slices; ++slice) {
+      float sum = expf(statistic(slice, row, statistic_largest) - largest) * statistic(slice, row, statistic_sum);
+      int level = 0;
+      for (; ((slice >> level) & 1) != 0; ++level) sum = pending[level] + sum;
+      pending[level] = sum;
+    }
     float total = 0;
-    for (std::int64_t i = 0; i < vocab; ++i) total += expf(x[i] - largest);
-    log_probability[row] = x[targets[row]] - largest - logf(total);
-    if (coefficients == nullptr) return;
-    for (std::int64_t i = 0; i < padded; ++i) {
-      x[i] = i < vocab ? coefficient * (expf(x[i] - largest) / total - (i == targets[row] ? 1.0F : 0.0F)) : 0.0F;
+    for (int level = 0; (p.slices >> level) != 0; ++level) {
+      if (((p.slices >> level) & 1) != 0) total = pending[level] + total;
+    }
+    return total;
+  }
+};
+
+struct RowGradient {
+  CrossEntropySlice slice;
+
+  KOKKOS_INLINE_FUNCTION void operator()(std::int64_t row) const {
+    float* x = slice.logits + row * slice.padded;
+    const float coefficient = slice.coefficients[row];
+    const float* all = slice.normalizer + 2 * row;
+    const float factor =
+        coefficient * expf(slice.statistics[num_statistics * row + statistic_largest] - all[0]) / all[1];
+    const std::int64_t target = target_of(slice, row);
+    for (std::int64_t i = 0; i < slice.padded; ++i) {
+      x[i] = i < slice.vocab && coefficient != 0 ? x[i] * factor - (i == target ? coefficient : 0.0F) : 0.0F;
     }
   }
 };
 
 }  // namespace
 
-void cross_entropy(const tensor::Tensor& logits, std::int64_t vocab, const tensor::Tensor& targets,
-                   const tensor::Tensor& coefficients, const tensor::Tensor& log_probability) {
-  const float* weights = coefficients.empty() ? nullptr : coefficients.as<float>();
-  Kokkos::parallel_for("trireme::cross_entropy", Kokkos::RangePolicy<>(0, logits.shape.rows()),
-                       CrossEntropyRow{logits.as<float>(), vocab, logits.shape.columns(), targets.as<std::int32_t>(),
-                                       weights, log_probability.as<float>()});
+void cross_entropy_statistics(const CrossEntropySlice& slice) {
+  Kokkos::parallel_for("trireme::cross_entropy_statistics", Kokkos::RangePolicy<>(0, slice.rows), RowStatistics{slice});
+}
+
+void cross_entropy_combine(const CrossEntropySlices& slices) {
+  Kokkos::parallel_for("trireme::cross_entropy_combine", Kokkos::RangePolicy<>(0, slices.rows), SliceCombiner{slices});
+}
+
+void cross_entropy_gradient(const CrossEntropySlice& slice) {
+  Kokkos::parallel_for("trireme::cross_entropy_gradient", Kokkos::RangePolicy<>(0, slice.rows), RowGradient{slice});
 }
 
 }  // namespace trireme::kernels::portable

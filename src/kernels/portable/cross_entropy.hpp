@@ -1,11 +1,12 @@
-// The portable form of cross_entropy() (trireme/kernels/cross_entropy.hpp): one row at a time.
+// The portable forms of trireme/kernels/cross_entropy.hpp: one row at a time.
 #pragma once
 
-#include "trireme/tensor/tensor.hpp"
+#include "kernels/cross_entropy_arguments.hpp"
 
 namespace trireme::kernels::portable {
 
-void cross_entropy(const tensor::Tensor& logits, std::int64_t vocab, const tensor::Tensor& targets,
-                   const tensor::Tensor& coefficients, const tensor::Tensor& log_probability);
+void cross_entropy_statistics(const CrossEntropySlice& slice);
+void cross_entropy_combine(const CrossEntropySlices& slices);
+void cross_entropy_gradient(const CrossEntropySlice& slice);
 
 }  // namespace trireme::kernels::portable

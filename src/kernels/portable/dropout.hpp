@@ -6,8 +6,8 @@
 
 namespace trireme::kernels::portable {
 
-void dropout_apply(const Dropout& dropout, std::int64_t batch, const tensor::Tensor& x, const tensor::Tensor& y);
-void residual_add(const Dropout& dropout, std::int64_t batch, const tensor::Tensor& residual,
-                  const tensor::Tensor& branch, const tensor::Tensor& out);
+void dropout_apply(const Dropout& dropout, const tensor::Tensor& x, const tensor::Tensor& y);
+void residual_add(const Dropout& dropout, const tensor::Tensor& residual, const tensor::Tensor& branch,
+                  const tensor::Tensor& out);
 
 }  // namespace trireme::kernels::portable

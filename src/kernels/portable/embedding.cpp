@@ -16,12 +16,11 @@ struct TableReader {
   KOKKOS_INLINE_FUNCTION void operator()(std::int64_t i) const {
     const std::int64_t n = i / embedding.width;
     const std::int64_t k = i % embedding.width;
-    const std::int64_t id = embedding.ids[n];
-    float sum = id >= 0 && id < embedding.vocab ? to_float(embedding.token_table[id * embedding.width + k]) : 0.0F;
-    if (embedding.position_table != nullptr) {
-      sum += to_float(embedding.position_table[embedding.positions[n] * embedding.width + k]);
-    }
-    embedding.y[i] = from_float<T>(sum);
+    const std::int64_t id = embedding.ids[n] - embedding.first_id;
+    const bool held = id >= 0 && id < embedding.vocab;
+    if (embedding.adds && !held) return;
+    const float value = held ? to_float(embedding.table[id * embedding.width + k]) : 0.0F;
+    embedding.y[i] = from_float<T>(embedding.adds ? to_float(embedding.y[i]) + value : value);
   }
 };
 
@@ -32,7 +31,7 @@ struct ColumnAdder {
 
   KOKKOS_INLINE_FUNCTION void operator()(std::int64_t k) const {
     for (std::int64_t n = 0; n < embedding.tokens; ++n) {
-      const std::int64_t id = embedding.ids[n];
+      const std::int64_t id = embedding.ids[n] - embedding.first_id;
       if (id < 0 || id >= embedding.vocab) continue;
       embedding.gradient[id * embedding.width + k] += to_float(embedding.dy[n * embedding.width + k]);
     }
