@@ -72,6 +72,9 @@ struct Neighbour {
 /// Whom the output goes to, and the gradient of it comes from; none for the last virtual stage.
 [[nodiscard]] std::optional<Neighbour> after(int stages, int chunks, int stage, int chunk);
 
+/// Whether the action computes; the others start a transfer.
+[[nodiscard]] bool is_compute(ActionKind kind);
+
 /// `forward`, `receive_input`, ...
 [[nodiscard]] std::string_view name(ActionKind kind);
 /// As in the deck: `naive`, `gpipe`, `1f1b`, `interleaved`, `zero_bubble`, `zero_bubble_h2`.
