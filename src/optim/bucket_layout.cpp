@@ -1,4 +1,4 @@
-#include "optim/bucket_layout.hpp"
+#include "trireme/optim/bucket_layout.hpp"
 
 #include <algorithm>
 
@@ -43,15 +43,13 @@ std::int64_t nearest_cut(const BucketLayout& layout, std::int64_t element) {
   return element - below <= above - element ? below : above;
 }
 
-}  // namespace
-
-std::vector<OwnedRows> rows_between(const BucketLayout& layout, std::int64_t begin, std::int64_t end) {
+std::vector<OwnedRows> owned_rows(const BucketLayout& layout) {
   std::vector<OwnedRows> rows;
   for (std::size_t i = 0; i < layout.parameters.size(); ++i) {
     Parameter& parameter = *layout.parameters[i];
     const std::int64_t offset = layout.offsets[i];
-    const std::int64_t first = std::max(begin, offset);
-    const std::int64_t last = std::min(end, offset + parameter.shard.extent.size());
+    const std::int64_t first = std::max(layout.own_begin, offset);
+    const std::int64_t last = std::min(layout.own_end, offset + parameter.shard.extent.size());
     if (first >= last) continue;
     const std::int64_t row_elements = is_vector(parameter) ? 1 : parameter.shard.extent.columns();
     TRIREME_EXPECT((first - offset) % row_elements == 0 && (last - offset) % row_elements == 0);
@@ -60,17 +58,24 @@ std::vector<OwnedRows> rows_between(const BucketLayout& layout, std::int64_t beg
   return rows;
 }
 
-bool is_gradient_only(const BucketLayout& layout) {
-  return !layout.parameters.empty() && !layout.parameters.front()->tied_to.empty();
+}  // namespace
+
+bool BucketLayout::gradient_only() const {
+  return !parameters.empty() && !parameters.front()->tied_to.empty();
+}
+
+bool BucketLayout::follows() const {
+  return !parameters.empty() && parameters.front()->follows;
 }
 
 BucketLayout lay_out_bucket(tensor::ParameterStore& store, int bucket, int rank, int num_ranks) {
   BucketLayout layout;
   layout.parameters = store.bucket(bucket);
   for (const Parameter* parameter : layout.parameters) {
-    // A piece of more than two dimensions would be no rectangle; a second gradient must be cut like the first.
+    // A piece of more than two dimensions would be no rectangle.
     TRIREME_EXPECT(parameter->shard.extent.num_dims() <= 2);
-    TRIREME_EXPECT(parameter->tied_to.empty() || layout.parameters.size() == 1);
+    TRIREME_EXPECT(parameter->tied_to == layout.parameters.front()->tied_to);
+    TRIREME_EXPECT(parameter->follows == layout.parameters.front()->follows);
     layout.offsets.push_back(layout.elements);
     layout.elements += aligned(parameter->shard.extent.size());
   }
@@ -78,7 +83,9 @@ BucketLayout lay_out_bucket(tensor::ParameterStore& store, int bucket, int rank,
     layout.cuts.push_back(nearest_cut(layout, layout.elements * piece / num_ranks));
   }
   const auto own = static_cast<std::size_t>(comm::owned_piece(rank, num_ranks));
-  layout.owned = rows_between(layout, layout.cuts[own], layout.cuts[own + 1]);
+  layout.own_begin = layout.cuts[own];
+  layout.own_end = layout.cuts[own + 1];
+  layout.owned = owned_rows(layout);
   return layout;
 }
 

@@ -1,12 +1,16 @@
 #include "optim/decay_groups.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <set>
+#include <sstream>
 
 #include <fmt/format.h>
 
 #include "trireme/base/text.hpp"
 #include "trireme/base/units.hpp"
+#include "trireme/optim/optimizer.hpp"
 
 namespace trireme::optim {
 namespace {
@@ -26,10 +30,10 @@ std::string kind_of(const std::string& name) {
   return before == std::string::npos ? name : name.substr(before + 1);
 }
 
-void add(Group& group, const tensor::Parameter& parameter) {
+void add(Group& group, const std::string& name, std::uint64_t elements) {
   ++group.tensors;
-  group.elements += static_cast<std::uint64_t>(parameter.global_shape.size());
-  const std::string kind = kind_of(parameter.name);
+  group.elements += elements;
+  const std::string kind = kind_of(name);
   if (std::find(group.kinds.begin(), group.kinds.end(), kind) == group.kinds.end()) group.kinds.push_back(kind);
 }
 
@@ -41,15 +45,32 @@ std::string text_of(const Group& group) {
 
 }  // namespace
 
-std::string describe_decay_groups(const std::vector<const tensor::Parameter*>& parameters) {
-  Group decay{.title = "decay"};
-  Group no_decay{.title = "no decay"};
-  Group frozen{.title = "frozen"};
+std::string lines_of(const std::vector<const tensor::Parameter*>& parameters) {
+  std::string lines;
   for (const tensor::Parameter* parameter : parameters) {
-    add(!parameter->trainable ? frozen : parameter->decays ? decay : no_decay, *parameter);
+    const char* const group = !parameter->trainable ? "frozen" : parameter->decays ? "decay" : "no decay";
+    lines += fmt::format("{}\t{}\t{}\n", group, parameter->global_shape.size(), parameter->name);
   }
-  std::string text = text_of(decay) + "; " + text_of(no_decay);
-  if (frozen.tensors > 0) text += "; " + text_of(frozen);
+  return lines;
+}
+
+std::string describe_decay_groups(const std::vector<std::string>& decay_lines_of_ranks) {
+  std::array<Group, 3> groups{{{.title = "decay"}, {.title = "no decay"}, {.title = "frozen"}}};
+  std::set<std::string> seen;
+  for (const std::string& lines : decay_lines_of_ranks) {
+    std::istringstream text(lines);
+    std::string title;
+    std::string elements;
+    std::string name;
+    while (std::getline(text, title, '\t') && std::getline(text, elements, '\t') && std::getline(text, name)) {
+      if (!seen.insert(name).second) continue;
+      for (Group& group : groups) {
+        if (group.title == title) add(group, name, std::stoull(elements));
+      }
+    }
+  }
+  std::string text = text_of(groups[0]) + "; " + text_of(groups[1]);
+  if (groups[2].tensors > 0) text += "; " + text_of(groups[2]);
   return text;
 }
 

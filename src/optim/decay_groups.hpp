@@ -7,7 +7,8 @@
 
 namespace trireme::optim {
 
-/// One line: how many tensors and parameters decay, do not decay, are frozen, and what kinds they are.
-[[nodiscard]] std::string describe_decay_groups(const std::vector<const tensor::Parameter*>& parameters);
+/// One line for each parameter: group (`decay`, `no decay`, `frozen`), elements of the whole tensor, name; tabs
+/// between.
+[[nodiscard]] std::string lines_of(const std::vector<const tensor::Parameter*>& parameters);
 
 }  // namespace trireme::optim

@@ -1,131 +1,181 @@
 #include "trireme/optim/gradient_sync.hpp"
 
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "trireme/base/error.hpp"
 #include "trireme/base/timer.hpp"
 
-#include "optim/bucket_layout.hpp"
+#include "optim/bucket_memory.hpp"
 #include "optim/lane_sum.hpp"
+#include "optim/places.hpp"
 #include "optim/reduction_queue.hpp"
 
 namespace trireme::optim {
 namespace {
 
 using device::MemoryClass;
-using tensor::Tensor;
-
-/// The part of a bucket's memory that belongs to a parameter; null while the arena measures.
-Tensor view(float* bucket, std::int64_t offset, const tensor::Shape& shape) {
-  return {.data = bucket == nullptr ? nullptr : bucket + offset, .shape = shape, .dtype = Dtype::f32};
-}
-
-float* allocate_bucket(device::Arena& arena, std::int64_t elements, MemoryClass memory_class) {
-  return static_cast<float*>(arena.allocate(static_cast<std::size_t>(elements) * sizeof(float), memory_class));
-}
-
-std::vector<float*> allocate_lanes(device::Arena& arena, std::int64_t elements, std::int64_t lanes) {
-  std::vector<float*> buffers{allocate_bucket(arena, elements, MemoryClass::gradients)};
-  for (; lanes > 1; lanes /= 2) buffers.push_back(allocate_bucket(arena, elements, MemoryClass::gradients));
-  return buffers;
-}
+using tensor::Parameter;
 
 struct Bucket {
-  BucketLayout layout;
-  float* weights;  // null for a second gradient
-  LaneSum gradients;
+  int number = 0;
+  const BucketLayout* layout = nullptr;
+  std::optional<LaneSum> lanes;  // plain
+  float* own = nullptr;          // sharded, or filled from outside
+  Place* place = nullptr;        // sharded and open
   std::int64_t micro_batches_done = 0;
 
-  /// Shows the layers where their gradients go now.
-  void point_gradients() const {
-    for (std::size_t i = 0; i < layout.parameters.size(); ++i) {
-      tensor::Parameter& parameter = *layout.parameters[i];
-      parameter.gradient = view(gradients.current(), layout.offsets[i], parameter.shard.extent);
-    }
-  }
-  void point_weights() const {
-    if (is_gradient_only(layout)) return;
-    for (std::size_t i = 0; i < layout.parameters.size(); ++i) {
-      tensor::Parameter& parameter = *layout.parameters[i];
-      parameter.weight = view(weights, layout.offsets[i], parameter.shard.extent);
-    }
-  }
+  /// False when there is nothing to reduce here.
+  [[nodiscard]] bool takes_part() const { return layout->elements > 0 && !layout->follows(); }
+  [[nodiscard]] float* own_piece() const { return lanes ? at(lanes->current(), layout->own_begin) : own; }
 };
 
-std::vector<Bucket> make_buckets(tensor::ParameterStore& store, const comm::Communicator& data_axis,
-                                 device::Arena& arena, std::int64_t lanes) {
+LaneSum allocate_lanes(device::Arena& arena, std::int64_t elements, std::int64_t lanes) {
+  std::vector<float*> buffers{allocate_floats(arena, elements, MemoryClass::gradients)};
+  for (; lanes > 1; lanes /= 2) buffers.push_back(allocate_floats(arena, elements, MemoryClass::gradients));
+  return LaneSum(std::move(buffers), elements);
+}
+
+std::vector<Bucket> make_buckets(const Weights& weights, device::Arena& arena, const GradientSyncOptions& options) {
   std::vector<Bucket> buckets;
-  for (int number = 0; number < store.num_buckets(); ++number) {
-    BucketLayout layout = lay_out_bucket(store, number, data_axis.rank(), data_axis.size());
-    const std::int64_t elements = layout.elements;
-    float* const weights =
-        is_gradient_only(layout) ? nullptr : allocate_bucket(arena, elements, MemoryClass::parameters);
-    buckets.push_back({std::move(layout), weights, LaneSum(allocate_lanes(arena, elements, lanes), elements)});
+  for (int number = 0; number < weights.num_buckets(); ++number) {
+    const BucketLayout& layout = weights.layout(number);
+    Bucket bucket{.number = number, .layout = &layout};
+    const bool filled_from_outside = layout.follows() && layout.gradient_only();
+    if (filled_from_outside || (bucket.takes_part() && options.sharded)) {
+      bucket.own = allocate_floats(arena, layout.own_elements(), MemoryClass::gradients);
+    } else if (bucket.takes_part()) {
+      bucket.lanes = allocate_lanes(arena, layout.elements, options.lanes);
+    }
+    buckets.push_back(std::move(bucket));
   }
   return buckets;
 }
 
-std::vector<comm::Cuts> cuts_of(const std::vector<Bucket>& buckets) {
-  std::vector<comm::Cuts> cuts;
-  for (const Bucket& bucket : buckets) cuts.push_back(bucket.layout.cuts);
-  return cuts;
+std::vector<std::int64_t> place_elements(const std::vector<Bucket>& buckets, bool sharded) {
+  std::vector<std::int64_t> elements;
+  for (const Bucket& bucket : buckets) {
+    elements.push_back(sharded && bucket.takes_part() ? bucket.layout->elements : 0);
+  }
+  return elements;
+}
+
+std::vector<std::unique_ptr<Reduction>> make_reductions(const device::Device& device, const DataAxis& data_axis,
+                                                        const std::vector<Bucket>& buckets) {
+  std::vector<std::unique_ptr<Reduction>> reductions;
+  const int count = static_cast<int>(buckets.size());
+  for (const Bucket& bucket : buckets) {
+    reductions.push_back(bucket.takes_part()
+                             ? std::make_unique<Reduction>(device, data_axis, *bucket.layout, bucket.number, count)
+                             : nullptr);
+  }
+  return reductions;
+}
+
+/// In a group of one rank the own piece is the whole bucket, and is written in place.
+GradientSyncOptions resolved(GradientSyncOptions options, const DataAxis& data_axis) {
+  if (options.sharded) options.lanes = 1;
+  if (data_axis.inside().size() == 1) options.sharded = false;
+  return options;
 }
 
 }  // namespace
 
 struct GradientSync::State {
-  State(const device::Device& the_device, tensor::ParameterStore& store, comm::Communicator& data_axis,
-        device::Arena& arena, const GradientSyncOptions& the_options)
+  State(const device::Device& the_device, const DataAxis& data_axis, const Weights& weights, device::Arena& arena,
+        const GradientSyncOptions& the_options)
       : device(the_device),
-        options(the_options),
-        buckets(make_buckets(store, data_axis, arena, options.lanes)),
-        reductions(device, data_axis, arena, cuts_of(buckets), options.keep_whole) {}
+        options(resolved(the_options, data_axis)),
+        buckets(make_buckets(weights, arena, options)),
+        places(arena, place_elements(buckets, options.sharded), weights.options().in_turn),
+        reductions(arena, make_reductions(device, data_axis, buckets)) {}
 
   [[nodiscard]] Bucket& bucket(int number) { return buckets[static_cast<std::size_t>(number)]; }
   [[nodiscard]] std::int64_t micro_batches_per_lane() const { return options.micro_batches / options.lanes; }
 
+  void open_place(Bucket& bucket);
+  void reduce_place(Bucket& bucket);
+  void lane_done(Bucket& bucket);
+
   const device::Device& device;
   GradientSyncOptions options;
   std::vector<Bucket> buckets;
+  Places places;
   ReductionQueue reductions;
   double exposed_seconds = 0;
 };
 
-GradientSync::GradientSync(const device::Device& device, tensor::ParameterStore& store, comm::Communicator& data_axis,
+/// Takes the place that was used least recently: what it held is reduced first, and so is the bucket's micro-batch
+/// before.
+void GradientSync::State::open_place(Bucket& bucket) {
+  const Timer timer;
+  Place* const place = places.idle(bucket.number);
+  TRIREME_EXPECT(place != nullptr);
+  if (place->bucket >= 0) reductions.finish(place->bucket);
+  if (bucket.micro_batches_done > 0) reductions.finish(bucket.number);
+  exposed_seconds += timer.seconds();
+  places.take(*place, bucket.number);
+  bucket.place = place;
+  point(*bucket.layout, &Parameter::gradient, place->memory);
+}
+
+void GradientSync::State::reduce_place(Bucket& bucket) {
+  Place& place = *std::exchange(bucket.place, nullptr);
+  point(*bucket.layout, &Parameter::gradient, nullptr);
+  places.give_back(place);
+  reductions.push(bucket.number, {.bucket = place.memory,
+                                  .own = bucket.own,
+                                  .deliver = bucket.micro_batches_done == 1 ? Deliver::set : Deliver::add,
+                                  .across = bucket.micro_batches_done == options.micro_batches});
+}
+
+void GradientSync::State::lane_done(Bucket& bucket) {
+  bucket.lanes->lane_done(device);
+  float* const sum = bucket.lanes->current();
+  point(*bucket.layout, &Parameter::gradient, sum);
+  if (bucket.micro_batches_done < options.micro_batches) return;
+  reductions.push(bucket.number, {.bucket = sum, .own = bucket.own_piece()});
+}
+
+GradientSync::GradientSync(const device::Device& device, const DataAxis& data_axis, const Weights& weights,
                            device::Arena& arena, const GradientSyncOptions& options) {
   TRIREME_EXPECT(options.lanes > 0 && (options.lanes & (options.lanes - 1)) == 0);
   TRIREME_EXPECT(options.micro_batches % options.lanes == 0);
-  state_ = std::make_unique<State>(device, store, data_axis, arena, options);
-  for (const Bucket& bucket : state_->buckets) {
-    bucket.point_weights();
-    bucket.point_gradients();
-  }
+  state_ = std::make_unique<State>(device, data_axis, weights, arena, options);
+  begin_step();
 }
 
 GradientSync::~GradientSync() = default;
 
 void GradientSync::begin_step() {
+  state_->exposed_seconds = 0;
   for (Bucket& bucket : state_->buckets) {
     bucket.micro_batches_done = 0;
-    bucket.gradients.begin_step();
-    bucket.point_gradients();
+    if (bucket.lanes) bucket.lanes->begin_step();
+    point(*bucket.layout, &Parameter::gradient, bucket.lanes ? bucket.lanes->current() : nullptr);
   }
 }
 
-kernels::Write GradientSync::write(int bucket) const {
-  const std::int64_t done = state_->bucket(bucket).micro_batches_done;
-  return done % state_->micro_batches_per_lane() == 0 ? kernels::Write::set : kernels::Write::add;
+kernels::Write GradientSync::write(int number) {
+  Bucket& bucket = state_->bucket(number);
+  if (state_->options.sharded) {
+    if (bucket.takes_part() && bucket.place == nullptr) state_->open_place(bucket);
+    return kernels::Write::set;
+  }
+  const bool first = bucket.micro_batches_done % state_->micro_batches_per_lane() == 0;
+  return first ? kernels::Write::set : kernels::Write::add;
 }
 
-void GradientSync::bucket_done(int bucket) {
-  Bucket& done = state_->bucket(bucket);
-  TRIREME_EXPECT(done.micro_batches_done < state_->options.micro_batches);
-  ++done.micro_batches_done;
-  if (done.micro_batches_done % state_->micro_batches_per_lane() != 0) return;
-  done.gradients.lane_done(state_->device);
-  done.point_gradients();
-  if (done.micro_batches_done == state_->options.micro_batches) {
-    state_->reductions.push(static_cast<std::size_t>(bucket), done.gradients.current());
+void GradientSync::bucket_done(int number) {
+  Bucket& bucket = state_->bucket(number);
+  TRIREME_EXPECT(bucket.micro_batches_done < state_->options.micro_batches);
+  ++bucket.micro_batches_done;
+  if (!bucket.takes_part()) return;
+  if (state_->options.sharded) {
+    state_->reduce_place(bucket);
+  } else if (bucket.micro_batches_done % state_->micro_batches_per_lane() == 0) {
+    state_->lane_done(bucket);
   }
 }
 
@@ -135,33 +185,22 @@ void GradientSync::poll() {
 
 void GradientSync::finish() {
   for ([[maybe_unused]] const Bucket& bucket : state_->buckets) {
-    TRIREME_EXPECT(bucket.layout.elements == 0 || bucket.micro_batches_done == state_->options.micro_batches);
+    TRIREME_EXPECT(!bucket.takes_part() || bucket.micro_batches_done == state_->options.micro_batches);
   }
   const Timer timer;
   state_->reductions.finish();
-  state_->exposed_seconds = timer.seconds();
+  state_->exposed_seconds += timer.seconds();
 }
 
 double GradientSync::exposed_seconds() const noexcept {
   return state_->exposed_seconds;
 }
 
-int GradientSync::num_buckets() const noexcept {
-  return static_cast<int>(state_->buckets.size());
-}
-
-const BucketLayout& GradientSync::layout(int bucket) const {
-  return state_->bucket(bucket).layout;
-}
-
-Tensor GradientSync::weights(int bucket) const {
-  const Bucket& wanted = state_->bucket(bucket);
-  return view(wanted.weights, 0, {wanted.layout.elements});
-}
-
-Tensor GradientSync::gradients(int bucket) const {
-  const Bucket& wanted = state_->bucket(bucket);
-  return view(wanted.gradients.current(), 0, {wanted.layout.elements});
+std::span<float> GradientSync::own(int number) const {
+  const Bucket& bucket = state_->bucket(number);
+  float* const piece = bucket.own_piece();
+  if (piece == nullptr) return {};
+  return {piece, static_cast<std::size_t>(bucket.layout->own_elements())};
 }
 
 }  // namespace trireme::optim

@@ -5,10 +5,9 @@
 #include <memory>
 #include <vector>
 
-#include "trireme/comm/communicator.hpp"
-#include "trireme/comm/tree.hpp"
 #include "trireme/device/arena.hpp"
-#include "trireme/device/device.hpp"
+
+#include "optim/reduction.hpp"
 
 namespace trireme::optim {
 
@@ -19,23 +18,24 @@ namespace trireme::optim {
 /// of them, and no rank waits for one that another cannot start.
 class ReductionQueue {
  public:
-  /// cuts: of each bucket. Tags 0 ... 2 * num buckets - 1 of the communicator are used.
-  ReductionQueue(const device::Device& device, comm::Communicator& data_axis, device::Arena& arena,
-                 const std::vector<comm::Cuts>& cuts, bool keep_whole);
-  ~ReductionQueue();
+  /// reductions: of each bucket; nullptr for one that takes no part. Scratch counts as buffers.
+  ReductionQueue(device::Arena& arena, std::vector<std::unique_ptr<Reduction>> reductions);
 
-  /// Sums `data` over the ranks: this rank's piece of it, or all of it with keep_whole.
-  void push(std::size_t bucket, float* data);
+  /// Adds a job of the bucket. Contract: its last one is finished.
+  void push(int bucket, const ReductionJob& job);
   void poll();
   void finish();
+  /// Finishes the last job of the bucket and, whatever has happened since, all that came before it: a rank that has
+  /// gone on from here owes no message of theirs, so nobody waits for a rank that waits elsewhere.
+  void finish(int bucket);
 
  private:
-  class Reduction;
   struct Place {
     float* scratch = nullptr;
     std::int64_t elements = 0;
     Reduction* user = nullptr;
   };
+  void finish_oldest();
   void start_waiting();
   void release(const Reduction& reduction);
   [[nodiscard]] Place* free_place(std::int64_t elements);
@@ -44,6 +44,7 @@ class ReductionQueue {
   std::vector<Place> places_;  // small ones first
   std::deque<Reduction*> waiting_;
   std::deque<Reduction*> running_;
+  std::int64_t num_pushed_ = 0;
 };
 
 }  // namespace trireme::optim
