@@ -33,6 +33,7 @@ class Assigner {
     }
     const std::vector<std::vector<int>> none(chunks, std::vector<int>(micro_batches, -1));
     slots_.activation = none;
+    slots_.stage_activation = none;
     slots_.gradient = none;
     slots_.num_gradients.assign(chunks, 0);
     activations_.resize(chunks);
@@ -46,6 +47,7 @@ class Assigner {
     for (const Action& action : actions) step(action);
     for (const Pool& pool : activations_) slots_.num_activations.push_back(pool.size());
     slots_.num_stage_gradients = gradients_.size();
+    slots_.peak_live = stage_activations_.size();
     return slots_;
   }
 
@@ -87,14 +89,14 @@ class Assigner {
     int& slot = entry(slots_.activation, action);
     if (slot >= 0) return;
     slot = activations(action).take();
-    slots_.peak_live = std::max(slots_.peak_live, ++live_);
+    entry(slots_.stage_activation, action) = stage_activations_.take();
   }
 
   void give_back_activation(const Action& action) {
     const int slot = entry(slots_.activation, action);
     if (slot < 0) return;
     activations(action).give_back(slot);
-    --live_;
+    stage_activations_.give_back(entry(slots_.stage_activation, action));
   }
 
   void take_gradient(const Action& action) {
@@ -111,9 +113,9 @@ class Assigner {
 
   Slots slots_;
   std::vector<Pool> activations_;  ///< by chunk
+  Pool stage_activations_;
   Pool gradients_;
   std::vector<std::vector<int>> held_;  ///< actions to come that still need the slot's contents
-  std::int64_t live_ = 0;
 };
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <utility>
 
 #include "trireme/pipeline/slots.hpp"
 
@@ -18,24 +20,44 @@ double duration_of(ActionKind kind, const Durations& durations) {
   return 0;
 }
 
-/// Who had a slot before, by (chunk, micro-batch) that has it now; -1 for nobody.
-std::vector<std::vector<std::int64_t>> last_holders(const ActionList& actions) {
-  const Slots slots = assign_slots(actions);
-  std::vector<std::vector<std::int64_t>> holders;
-  for (const auto& chunk : slots.activation) holders.emplace_back(chunk.size(), -1);
-  std::vector<std::vector<std::int64_t>> now;
-  for (const int count : slots.num_activations) now.emplace_back(static_cast<std::size_t>(count), -1);
-  for (const Action& action : actions) {
-    if (action.kind != ActionKind::receive_input && action.kind != ActionKind::forward) continue;
-    const auto chunk = static_cast<std::size_t>(action.chunk);
-    const auto micro_batch = static_cast<std::size_t>(action.micro_batch);
-    std::int64_t& holder = now[chunk][static_cast<std::size_t>(slots.activation[chunk][micro_batch])];
-    if (holder == action.micro_batch) continue;
-    holders[chunk][micro_batch] = holder;
-    holder = action.micro_batch;
+struct Holder {
+  int chunk = 0;
+  std::int64_t micro_batch = 0;
+};
+
+/// Who had the slots before that a (chunk, micro-batch) takes, in both numberings.
+class LastHolders {
+ public:
+  explicit LastHolders(const ActionList& actions) {
+    const Slots slots = assign_slots(actions);
+    std::vector<std::vector<bool>> taken;
+    for (const auto& chunk : slots.activation) {
+      holders_.emplace_back(chunk.size());
+      taken.emplace_back(chunk.size(), false);
+    }
+    std::map<std::pair<int, int>, Holder> now;  // by chunk and slot; chunk -1: numbered through all chunks
+    for (const Action& action : actions) {
+      if (action.kind != ActionKind::receive_input && action.kind != ActionKind::forward) continue;
+      const auto chunk = static_cast<std::size_t>(action.chunk);
+      const auto micro_batch = static_cast<std::size_t>(action.micro_batch);
+      if (taken[chunk][micro_batch]) continue;
+      taken[chunk][micro_batch] = true;
+      for (const std::pair<int, int> slot : {std::pair(action.chunk, slots.activation[chunk][micro_batch]),
+                                             std::pair(-1, slots.stage_activation[chunk][micro_batch])}) {
+        const auto [holder, is_new] = now.try_emplace(slot);
+        if (!is_new) holders_[chunk][micro_batch].push_back(holder->second);
+        holder->second = {action.chunk, action.micro_batch};
+      }
+    }
   }
-  return holders;
-}
+
+  [[nodiscard]] const std::vector<Holder>& of(const Action& action) const {
+    return holders_[static_cast<std::size_t>(action.chunk)][static_cast<std::size_t>(action.micro_batch)];
+  }
+
+ private:
+  std::vector<std::vector<std::vector<Holder>>> holders_;  ///< [chunk][micro_batch]
+};
 
 struct Message {
   double sent_s = kNever;
@@ -50,7 +72,7 @@ class Walker {
     outputs_.assign(virtual_stages, std::vector<Message>(static_cast<std::size_t>(schedule.micro_batches)));
     gradients_ = outputs_;
     events_.resize(clock_s_.size());
-    for (const ActionList& actions : schedule.actions) last_holders_.push_back(last_holders(actions));
+    for (const ActionList& actions : schedule.actions) last_holders_.emplace_back(actions);
   }
 
   std::vector<std::vector<SimulatedEvent>> run() {
@@ -114,13 +136,13 @@ class Walker {
   }
 
   double slot_free_s(int stage, const Action& action) {
-    const int here = virtual_stage(stage, action.chunk);
-    const std::int64_t last = last_holders_[static_cast<std::size_t>(stage)][static_cast<std::size_t>(action.chunk)]
-                                           [static_cast<std::size_t>(action.micro_batch)];
-    if (last < 0) return 0;
-    const double output_s = is_last(here) ? 0 : arrival_s(of(outputs_, here, last));
-    const double gradient_s = is_first(here) ? 0 : arrival_s(of(gradients_, here - 1, last));
-    return std::max(output_s, gradient_s);
+    double free_s = 0;
+    for (const Holder& last : last_holders_[static_cast<std::size_t>(stage)].of(action)) {
+      const int here = virtual_stage(stage, last.chunk);
+      if (!is_last(here)) free_s = std::max(free_s, arrival_s(of(outputs_, here, last.micro_batch)));
+      if (!is_first(here)) free_s = std::max(free_s, arrival_s(of(gradients_, here - 1, last.micro_batch)));
+    }
+    return free_s;
   }
 
   Message& message_of(int stage, const Action& action) {
@@ -152,10 +174,10 @@ class Walker {
 
   const Schedule& schedule_;
   const Timing& timing_;
-  std::vector<double> clock_s_;                  ///< by stage
-  std::vector<std::vector<Message>> outputs_;    ///< [virtual stage that sends][micro-batch]
-  std::vector<std::vector<Message>> gradients_;  ///< [virtual stage that receives][micro-batch]
-  std::vector<std::vector<std::vector<std::int64_t>>> last_holders_;
+  std::vector<double> clock_s_;                      ///< by stage
+  std::vector<std::vector<Message>> outputs_;        ///< [virtual stage that sends][micro-batch]
+  std::vector<std::vector<Message>> gradients_;      ///< [virtual stage that receives][micro-batch]
+  std::vector<LastHolders> last_holders_;            ///< by stage
   std::vector<std::vector<SimulatedEvent>> events_;  ///< by stage
 };
 
