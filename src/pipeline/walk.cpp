@@ -42,8 +42,8 @@ class LastHolders {
       const auto micro_batch = static_cast<std::size_t>(action.micro_batch);
       if (taken[chunk][micro_batch]) continue;
       taken[chunk][micro_batch] = true;
-      for (const std::pair<int, int> slot : {std::pair(action.chunk, slots.activation[chunk][micro_batch]),
-                                             std::pair(-1, slots.stage_activation[chunk][micro_batch])}) {
+      for (const std::pair<int, int>& slot : {std::pair(action.chunk, slots.activation[chunk][micro_batch]),
+                                              std::pair(-1, slots.stage_activation[chunk][micro_batch])}) {
         const auto [holder, is_new] = now.try_emplace(slot);
         if (!is_new) holders_[chunk][micro_batch].push_back(holder->second);
         holder->second = {action.chunk, action.micro_batch};
