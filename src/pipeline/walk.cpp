@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "trireme/pipeline/slots.hpp"
@@ -23,40 +24,36 @@ double duration_of(ActionKind kind, const Durations& durations) {
 struct Holder {
   int chunk = 0;
   std::int64_t micro_batch = 0;
+  bool operator==(const Holder&) const = default;
 };
 
-/// Who had the slots before that a (chunk, micro-batch) takes, in both numberings.
+/// Who had the activation slot before that a (chunk, micro-batch) takes.
 class LastHolders {
  public:
-  explicit LastHolders(const ActionList& actions) {
+  LastHolders(const ActionList& actions, SlotNumbering numbering) {
     const Slots slots = assign_slots(actions);
-    std::vector<std::vector<bool>> taken;
-    for (const auto& chunk : slots.activation) {
-      holders_.emplace_back(chunk.size());
-      taken.emplace_back(chunk.size(), false);
-    }
-    std::map<std::pair<int, int>, Holder> now;  // by chunk and slot; chunk -1: numbered through all chunks
+    const bool by_stage = numbering == SlotNumbering::by_stage;
+    const auto& slot_of = by_stage ? slots.stage_activation : slots.activation;
+    for (const auto& chunk : slot_of) last_.emplace_back(chunk.size());
+    std::map<std::pair<int, int>, Holder> now;  // by chunk (0 if they share) and slot
     for (const Action& action : actions) {
       if (action.kind != ActionKind::receive_input && action.kind != ActionKind::forward) continue;
-      const auto chunk = static_cast<std::size_t>(action.chunk);
-      const auto micro_batch = static_cast<std::size_t>(action.micro_batch);
-      if (taken[chunk][micro_batch]) continue;
-      taken[chunk][micro_batch] = true;
-      for (const std::pair<int, int>& slot : {std::pair(action.chunk, slots.activation[chunk][micro_batch]),
-                                              std::pair(-1, slots.stage_activation[chunk][micro_batch])}) {
-        const auto [holder, is_new] = now.try_emplace(slot);
-        if (!is_new) holders_[chunk][micro_batch].push_back(holder->second);
-        holder->second = {action.chunk, action.micro_batch};
-      }
+      const Holder here{action.chunk, action.micro_batch};
+      const int slot = slot_of[static_cast<std::size_t>(action.chunk)][static_cast<std::size_t>(action.micro_batch)];
+      const auto [holder, is_new] = now.try_emplace({by_stage ? 0 : action.chunk, slot}, here);
+      if (is_new || holder->second == here) continue;
+      last_[static_cast<std::size_t>(here.chunk)][static_cast<std::size_t>(here.micro_batch)] = holder->second;
+      holder->second = here;
     }
   }
 
-  [[nodiscard]] const std::vector<Holder>& of(const Action& action) const {
-    return holders_[static_cast<std::size_t>(action.chunk)][static_cast<std::size_t>(action.micro_batch)];
+  /// None for the first one in its slot.
+  [[nodiscard]] const std::optional<Holder>& before(const Action& action) const {
+    return last_[static_cast<std::size_t>(action.chunk)][static_cast<std::size_t>(action.micro_batch)];
   }
 
  private:
-  std::vector<std::vector<std::vector<Holder>>> holders_;  ///< [chunk][micro_batch]
+  std::vector<std::vector<std::optional<Holder>>> last_;  ///< [chunk][micro_batch]
 };
 
 struct Message {
@@ -66,13 +63,13 @@ struct Message {
 
 class Walker {
  public:
-  Walker(const Schedule& schedule, const Timing& timing)
+  Walker(const Schedule& schedule, const Timing& timing, SlotNumbering numbering)
       : schedule_(schedule), timing_(timing), clock_s_(static_cast<std::size_t>(schedule.stages), 0) {
     const auto virtual_stages = static_cast<std::size_t>(schedule.stages * schedule.chunks);
     outputs_.assign(virtual_stages, std::vector<Message>(static_cast<std::size_t>(schedule.micro_batches)));
     gradients_ = outputs_;
     events_.resize(clock_s_.size());
-    for (const ActionList& actions : schedule.actions) last_holders_.emplace_back(actions);
+    for (const ActionList& actions : schedule.actions) last_holders_.emplace_back(actions, numbering);
   }
 
   std::vector<std::vector<SimulatedEvent>> run() {
@@ -136,13 +133,12 @@ class Walker {
   }
 
   double slot_free_s(int stage, const Action& action) {
-    double free_s = 0;
-    for (const Holder& last : last_holders_[static_cast<std::size_t>(stage)].of(action)) {
-      const int here = virtual_stage(stage, last.chunk);
-      if (!is_last(here)) free_s = std::max(free_s, arrival_s(of(outputs_, here, last.micro_batch)));
-      if (!is_first(here)) free_s = std::max(free_s, arrival_s(of(gradients_, here - 1, last.micro_batch)));
-    }
-    return free_s;
+    const std::optional<Holder>& last = last_holders_[static_cast<std::size_t>(stage)].before(action);
+    if (!last) return 0;
+    const int here = virtual_stage(stage, last->chunk);
+    const double output_s = is_last(here) ? 0 : arrival_s(of(outputs_, here, last->micro_batch));
+    const double gradient_s = is_first(here) ? 0 : arrival_s(of(gradients_, here - 1, last->micro_batch));
+    return std::max(output_s, gradient_s);
   }
 
   Message& message_of(int stage, const Action& action) {
@@ -183,8 +179,8 @@ class Walker {
 
 }  // namespace
 
-std::vector<std::vector<SimulatedEvent>> walk(const Schedule& schedule, const Timing& timing) {
-  return Walker(schedule, timing).run();
+std::vector<std::vector<SimulatedEvent>> walk(const Schedule& schedule, const Timing& timing, SlotNumbering numbering) {
+  return Walker(schedule, timing, numbering).run();
 }
 
 }  // namespace trireme::pipeline
