@@ -4,6 +4,8 @@
 
 #include "trireme/kernels/activation.hpp"
 
+#include "layers/views.hpp"
+
 namespace trireme::layers {
 
 namespace {
@@ -20,80 +22,101 @@ LinearOptions projection(const MlpOptions& options, const char* part, std::int64
           .bucket = options.bucket};
 }
 
-std::optional<Linear> make_gate(tensor::ParameterStore& parameters, const MlpOptions& options) {
+ColumnLinear make_column(tensor::ParameterStore& parameters, const MlpOptions& options, const char* part,
+                         const TensorAxis& axis) {
+  return {parameters, projection(options, part, options.width, options.mlp_width, options.initial_deviation),
+          axis.num_slices(), axis.slices()};
+}
+
+std::optional<ColumnLinear> make_gate(tensor::ParameterStore& parameters, const MlpOptions& options,
+                                      const TensorAxis& axis) {
   if (options.kind != MlpKind::swiglu) return std::nullopt;
-  return Linear(parameters, projection(options, "gate", options.width, options.mlp_width, options.initial_deviation));
+  return make_column(parameters, options, "gate", axis);
 }
 
 kernels::Gelu gelu_of(MlpKind kind) {
   return kind == MlpKind::gelu ? kernels::Gelu::exact : kernels::Gelu::tanh;
 }
 
+/// [s N, F / S] of all of this rank's slices.
+tensor::Shape inner_shape(const MlpOptions& options, const TensorAxis& axis, std::int64_t rows) {
+  return {axis.slices().count * rows, options.mlp_width / axis.num_slices()};
+}
+
 }  // namespace
 
-Mlp::Mlp(tensor::ParameterStore& parameters, const MlpOptions& options)
+Mlp::Mlp(tensor::ParameterStore& parameters, const MlpOptions& options, const TensorAxis& axis)
     : options_(options),
-      gate_(make_gate(parameters, options)),
-      up_(parameters, projection(options, "up", options.width, options.mlp_width, options.initial_deviation)),
-      down_(parameters, projection(options, "down", options.mlp_width, options.width, options.output_deviation)) {}
+      gate_(make_gate(parameters, options, axis)),
+      up_(make_column(parameters, options, "up", axis)),
+      down_(parameters, projection(options, "down", options.mlp_width, options.width, options.output_deviation), axis) {
+}
 
-MlpActivations Mlp::allocate(device::Arena& arena, std::int64_t rows) const {
-  const auto make = [&] {
-    return tensor::allocate(arena, {rows, options_.mlp_width}, Dtype::f32, device::MemoryClass::activations);
-  };
+MlpActivations Mlp::allocate(device::Arena& arena, const TensorAxis& axis, std::int64_t rows) const {
+  const auto make = [&] { return allocate_activation(arena, inner_shape(options_, axis, rows)); };
   MlpActivations activations{.up = make(), .gate = {}, .hidden = make()};
   if (gate_) activations.gate = make();
   return activations;
 }
 
-MlpGradients Mlp::allocate_gradients(device::Arena& arena, std::int64_t rows) const {
-  const auto make = [&] {
-    return tensor::allocate(arena, {rows, options_.mlp_width}, Dtype::f32, device::MemoryClass::activations);
-  };
+MlpGradients Mlp::allocate_gradients(device::Arena& arena, const TensorAxis& axis, std::int64_t rows) const {
+  const auto make = [&] { return allocate_activation(arena, inner_shape(options_, axis, rows)); };
   MlpGradients gradients{.up = make(), .gate = {}};
   if (gate_) gradients.gate = make();
   return gradients;
 }
 
-void Mlp::forward(const Context& context, const Tensor& x, const Tensor& y, const MlpActivations& activations) const {
-  const std::int64_t rows = x.shape.rows();
-  const Tensor up = activations.up.rows(0, rows);
-  const Tensor hidden = activations.hidden.rows(0, rows);
-  up_.forward(context, x, up);
-  if (gate_) {
-    const Tensor gate = activations.gate.rows(0, rows);
-    gate_->forward(context, x, gate);
-    kernels::swiglu_forward(context.device, gate, up, hidden);
-  } else {
-    kernels::gelu_forward(context.device, gelu_of(options_.kind), up, hidden);
+void Mlp::forward(const Context& context, std::int64_t rows, const Tensor& x, const Tensor& y,
+                  const MlpActivations& activations) const {
+  const std::int64_t slices = context.axis.slices().count;
+  const auto used = [&](const Tensor& inner) { return inner.rows(0, slices * rows); };
+  const Tensor all = context.axis.gather_rows(x, rows, Traffic::mlp);
+  for (std::int64_t k = 0; k < slices; ++k) {
+    up_.forward(context, k, all, activations.up.rows(k * rows, rows));
+    if (gate_) gate_->forward(context, k, all, activations.gate.rows(k * rows, rows));
   }
-  down_.forward(context, hidden, y);
+  const Tensor hidden = used(activations.hidden);
+  if (gate_) {
+    kernels::swiglu_forward(context.device, used(activations.gate), used(activations.up), hidden);
+  } else {
+    kernels::gelu_forward(context.device, gelu_of(options_.kind), used(activations.up), hidden);
+  }
+  down_.forward(context, rows, hidden, y, Traffic::mlp);
 }
 
-void Mlp::backward_input(const Context& context, const MlpActivations& activations, const Tensor& dy,
+void Mlp::backward_input(const Context& context, std::int64_t rows, const MlpActivations& activations, const Tensor& dy,
                          const MlpGradients& gradients, const Tensor& dx) const {
   using kernels::Write;
-  down_.backward_input(context, dy, gradients.up, Write::set);
+  const std::int64_t slices = context.axis.slices().count;
+  const auto used = [&](const Tensor& inner) { return inner.rows(0, slices * rows); };
+  const Tensor up = used(gradients.up);
+  down_.backward_input(context, context.axis.gather_rows(dy, rows, Traffic::mlp), up);
   if (gate_) {
-    kernels::swiglu_backward(context.device, gradients.up, activations.gate, activations.up, gradients.gate,
-                             gradients.up);
-    gate_->backward_input(context, gradients.gate, dx, Write::set);
-    up_.backward_input(context, gradients.up, dx, Write::add);
+    kernels::swiglu_backward(context.device, up, used(activations.gate), used(activations.up), used(gradients.gate),
+                             up);
   } else {
-    kernels::gelu_backward(context.device, gelu_of(options_.kind), gradients.up, activations.up, gradients.up);
-    up_.backward_input(context, gradients.up, dx, Write::set);
+    kernels::gelu_backward(context.device, gelu_of(options_.kind), up, used(activations.up), up);
   }
+  const auto make = [&](std::int64_t k, std::int64_t begin, const Tensor& target) {
+    const auto part = [&](const Tensor& inner) { return inner.rows(k * rows + begin, target.shape[0]); };
+    if (gate_) gate_->backward_input(context, k, part(gradients.gate), target, Write::set);
+    up_.backward_input(context, k, part(gradients.up), target, gate_ ? Write::add : Write::set);
+  };
+  context.axis.sum_slices(rows, make, dx, Traffic::mlp);
 }
 
-void Mlp::backward_weight(const Context& context, const MlpActivations& activations, const Tensor& x, const Tensor& dy,
-                          const MlpGradients& gradients, kernels::Write write) const {
-  down_.backward_weight(context, activations.hidden, dy, write);
-  if (gate_) gate_->backward_weight(context, x, gradients.gate, write);
-  up_.backward_weight(context, x, gradients.up, write);
+void Mlp::backward_weight(const Context& context, std::int64_t rows, const MlpActivations& activations, const Tensor& x,
+                          const Tensor& dy, const MlpGradients& gradients, kernels::Write write) const {
+  down_.backward_weight(context, context.axis.gather_rows(dy, rows, Traffic::mlp), activations.hidden, write);
+  const Tensor all = context.axis.gather_rows(x, rows, Traffic::mlp);
+  for (std::int64_t k = 0; k < context.axis.slices().count; ++k) {
+    if (gate_) gate_->backward_weight(context, k, gradients.gate.rows(k * rows, rows), all, write);
+    up_.backward_weight(context, k, gradients.up.rows(k * rows, rows), all, write);
+  }
 }
 
 std::int64_t Mlp::scratch_bytes(std::int64_t rows) const {
-  return std::max(up_.scratch_bytes(rows), down_.scratch_bytes(rows));
+  return up_.scratch_bytes(rows);
 }
 
 }  // namespace trireme::layers

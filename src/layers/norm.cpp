@@ -4,12 +4,13 @@
 
 namespace trireme::layers {
 
-Norm::Norm(tensor::ParameterStore& parameters, const NormOptions& options) : options_(options) {
+Norm::Norm(tensor::ParameterStore& parameters, const NormOptions& options, const TensorAxis& axis) : options_(options) {
   tensor::Parameter gain{.name = options.name + ".gain",
                          .global_shape = {options.width},
                          .shard = tensor::whole({options.width}),
                          .initial = tensor::Initial::ones,
-                         .bucket = options.bucket};
+                         .bucket = options.bucket,
+                         .counted = axis.rank() == 0};
   gain_ = &parameters.add(gain);
   if (options.kind == NormKind::layer && options.bias) {
     tensor::Parameter bias = gain;
@@ -40,19 +41,29 @@ void Norm::forward(const Context& context, const tensor::Tensor& x, const tensor
   }
 }
 
-void Norm::backward(const Context& context, const tensor::Tensor& dy, const tensor::Tensor& x,
+void Norm::backward(const Context& context, std::int64_t rows, const tensor::Tensor& dy, const tensor::Tensor& x,
                     const NormStatistics& statistics, const tensor::Tensor& dx, kernels::Write dx_write,
-                    kernels::Write parameter_write) const {
+                    const RowSums& row_sums, std::int64_t first_sum, const tensor::Tensor& sums) const {
+  using kernels::Write;
   const tensor::Tensor scratch = context.scratch_floats();
-  const std::int64_t rows = x.shape.rows();
-  if (options_.kind == NormKind::layer) {
-    kernels::layer_norm_backward(context.device, dy, x, gain_->weight, statistics.mean.rows(0, rows),
-                                 statistics.rstd.rows(0, rows), dx, dx_write, gain_->gradient,
-                                 bias_ != nullptr ? bias_->gradient : tensor::Tensor{}, parameter_write, scratch);
-  } else {
-    kernels::rms_norm_backward(context.device, dy, x, gain_->weight, statistics.rstd.rows(0, rows), dx, dx_write,
-                               gain_->gradient, parameter_write, scratch);
+  for (std::int64_t k = 0; k < context.axis.slices().count; ++k) {
+    const Range slice = context.axis.row_slice(rows, k);
+    const auto part = [&](const tensor::Tensor& of_rows) { return of_rows.rows(slice.begin, slice.count); };
+    const tensor::Tensor dgain = row_sums.at(sums, first_sum, k);
+    if (options_.kind == NormKind::layer) {
+      const tensor::Tensor dbias = bias_ != nullptr ? row_sums.at(sums, first_sum + 1, k) : tensor::Tensor{};
+      kernels::layer_norm_backward(context.device, part(dy), part(x), gain_->weight, part(statistics.mean),
+                                   part(statistics.rstd), part(dx), dx_write, dgain, dbias, Write::set, scratch);
+    } else {
+      kernels::rms_norm_backward(context.device, part(dy), part(x), gain_->weight, part(statistics.rstd), part(dx),
+                                 dx_write, dgain, Write::set, scratch);
+    }
   }
+}
+
+std::vector<tensor::Parameter*> Norm::parameters() const {
+  if (bias_ == nullptr) return {gain_};
+  return {gain_, bias_};
 }
 
 std::int64_t Norm::scratch_bytes(std::int64_t rows) const {

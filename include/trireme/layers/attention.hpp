@@ -91,6 +91,18 @@ class Attention {
   [[nodiscard]] tensor::Parameter* row_bias() const noexcept { return output_.bias(); }
 
  private:
+  [[nodiscard]] kernels::AttentionShape shape(const TensorAxis& axis, std::int64_t k, const Sequences& sequences,
+                                              std::int64_t keys) const;
+  void compute_core(const Context& context, const Sequences& sequences, const AttentionActivations& activations,
+                    const KeyValueCache* cache, const AttentionCore& core) const;
+  void project(const Context& context, const Sequences& sequences, const tensor::Tensor& rotary_table,
+               const tensor::Tensor& x, const AttentionActivations& activations) const;
+  void core_backward(const Context& context, const Sequences& sequences, const AttentionActivations& activations,
+                     const AttentionGradients& gradients) const;
+  void sum_kv_slices(const Context& context, std::int64_t rows, const AttentionGradients& gradients) const;
+  void input_gradient(const Context& context, std::int64_t rows, const AttentionGradients& gradients,
+                      const tensor::Tensor& dx) const;
+
   AttentionOptions options_;
   ColumnLinear query_, key_, value_;
   RowLinear output_;

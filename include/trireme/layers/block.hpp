@@ -70,12 +70,21 @@ class Block {
   [[nodiscard]] int bucket() const noexcept { return options_.bucket; }
 
  private:
+  /// Numbers within the row sums.
+  struct SumNumbers {
+    std::int64_t norm_1 = 0;
+    std::int64_t norm_2 = 0;
+    std::int64_t attention_bias = 0;
+    std::int64_t mlp_bias = 0;
+  };
+
   BlockOptions options_;
   Norm norm_1_;
   Attention attention_;
   Norm norm_2_;
   Mlp mlp_;
   RowSums row_sums_;
+  SumNumbers sums_;
 };
 
 }  // namespace trireme::layers

@@ -54,6 +54,15 @@ class Head {
   [[nodiscard]] std::int64_t scratch_bytes(std::int64_t rows) const;
 
  private:
+  struct Chunk;
+  [[nodiscard]] std::int64_t row_length(const TensorAxis& axis) const;
+  void log_probability_of_chunk(const Context& context, const Chunk& chunk, const tensor::Tensor& normed,
+                                const tensor::Tensor& targets, const tensor::Tensor& coefficients,
+                                const tensor::Tensor& log_probability) const;
+  void chunk_backward(const Context& context, const Chunk& chunk, const tensor::Tensor& normed,
+                      const tensor::Tensor& targets, const tensor::Tensor& coefficients, const tensor::Tensor& gradient,
+                      kernels::Write write) const;
+
   HeadOptions options_;
   Norm norm_;
   RowSums row_sums_;

@@ -19,9 +19,10 @@
 namespace trireme::layers {
 
 struct TensorAxisOptions {
-  std::int64_t slices = 1;    ///< S: of heads, mlp width and vocabulary; a multiple of the axis
-  std::int64_t kv_heads = 1;  ///< divides S, or is a multiple of it
-  std::int64_t width = 0;     ///< D
+  std::int64_t slices = 1;      ///< S: of heads, mlp width and vocabulary; a multiple of the axis
+  std::int64_t kv_heads = 1;    ///< divides S, or is a multiple of it
+  std::int64_t head_width = 0;  ///< of one key/value head
+  std::int64_t width = 0;       ///< D
 };
 
 /// Contiguous rows or slices.
@@ -35,7 +36,8 @@ struct Range {
 enum class Traffic : std::uint8_t { embedding, attention, mlp, norms, head };
 inline constexpr int num_traffic_kinds = 5;
 
-/// Messages of this rank along the tensor axis since construction.
+/// Exchanges of this rank along the tensor axis since construction. A reduce-scatter sends what is not this rank's own
+/// piece; a gather sends the own piece once for each other rank.
 struct TrafficCount {
   std::int64_t calls = 0;
   std::int64_t sent_bytes = 0;
@@ -43,7 +45,8 @@ struct TrafficCount {
 
 /// Every dimension that the axis splits is computed in S slices, S / t of them here, one after the other; sums over
 /// slices run in the balanced tree over all S, on the rank first, then across ranks. So one rank makes the very calls
-/// that t ranks spread, and the bits do not depend on t.
+/// that t ranks spread, and the bits do not depend on t: where S / t is a power of two, so that the tree over a rank's
+/// slices is a subtree of that over all (the left subtree holds the largest power of two).
 ///
 /// Between the parts that are split by slices the rows are split instead (sequence parallel, Korthikanti et al. 2022):
 /// the N rows are cut in S row slices at N s / S, and a rank holds those of the piece that the reduce-scatter leaves it
@@ -57,8 +60,8 @@ class TensorAxis {
   TensorAxis(const TensorAxis&) = delete;
   TensorAxis& operator=(const TensorAxis&) = delete;
 
-  /// Takes the buffers for micro-batches of up to max_rows rows: two of [N, D] and the reduce-scatter's scratch; none
-  /// with t = 1.
+  /// Takes the buffers for micro-batches of up to max_rows rows: two of [N, D] and the reduce-scatter's scratch with
+  /// t > 1, log2(s) of [block_rows, D] with s = S / t > 1.
   void allocate(device::Arena& arena, std::int64_t max_rows);
 
   [[nodiscard]] int size() const { return communicator_.size(); }
@@ -91,18 +94,20 @@ class TensorAxis {
   /// own: [n, D], written.
   using MakePartial = std::function<void(std::int64_t k, std::int64_t begin, const tensor::Tensor& target)>;
   void sum_slices(std::int64_t rows, const MakePartial& make, const tensor::Tensor& own, Traffic traffic);
+  /// One block of it: target [count, D] becomes the sum over this rank's slices alone. count <= block_rows if S > 1.
+  void sum_block(std::int64_t begin, const MakePartial& make, const tensor::Tensor& target) const;
   /// Its parts, for a caller that fills the partial sum [N, D] of this rank's slices by itself: where to put it (`own`
   /// with t = 1), and the sum over ranks that follows.
   [[nodiscard]] tensor::Tensor partial_rows(std::int64_t rows, const tensor::Tensor& own) const;
   void reduce_rows(const tensor::Tensor& partial, const tensor::Tensor& own, Traffic traffic);
 
-  /// parts [S / t, elements]: the first becomes the sum over all S slices, on every rank. For small arrays: what each
-  /// rank has is gathered.
-  void sum_small(float* parts, std::int64_t elements, Traffic traffic);
-  /// values [rows of kv slices ...]: adds the partial sums of the ranks that share this rank's kv slice, alike on each;
-  /// nothing when each has its own.
+  /// parts [S / t, elements], one of each row slice of this rank: the first becomes the sum over all S row slices, on
+  /// every rank; the others are scratch. For small arrays: what each rank has is gathered.
+  void sum_row_slices(float* parts, std::int64_t elements, Traffic traffic);
+  /// values [N, heads of a kv slice, K], partial sums of this rank's only kv slice: adds those of the ranks that share
+  /// it, alike on each; nothing when no other rank reads this rank's kv slices.
   void sum_kv_group(const tensor::Tensor& values, Traffic traffic);
-  /// mine [S / t, elements] -> all [S, elements], on every rank.
+  /// mine [S / t, elements] -> all [S, elements], by slice number, on every rank.
   void gather_slices(const float* mine, std::int64_t elements, float* all, Traffic traffic);
 
   [[nodiscard]] const std::array<TrafficCount, num_traffic_kinds>& traffic() const noexcept { return traffic_; }
@@ -110,16 +115,24 @@ class TensorAxis {
   static constexpr std::int64_t block_rows = 256;
 
  private:
-  struct RowExchange;
+  struct Exchange;
+  using Exchanges = std::map<std::int64_t, std::unique_ptr<Exchange>>;
+  Exchange& row_exchange(std::int64_t rows);
+  Exchange& kv_exchange(std::int64_t elements);
+  [[nodiscard]] std::int64_t slices_per_rank() const { return options_.slices / size(); }
+  [[nodiscard]] std::int64_t scratch_elements(std::int64_t max_rows);
+  void count(Traffic traffic, std::int64_t sent_elements);
+
   comm::Communicator& communicator_;
   const device::Device& device_;
   TensorAxisOptions options_;
   std::unique_ptr<comm::Communicator> kv_group_;
-  std::map<std::int64_t, std::unique_ptr<RowExchange>> exchanges_;  // by number of rows
+  Exchanges row_exchanges_;  // by number of rows
+  Exchanges kv_exchanges_;   // by number of elements
   std::array<TrafficCount, num_traffic_kinds> traffic_{};
   tensor::Tensor gathered_;
   tensor::Tensor partial_;
-  tensor::Tensor block_partials_;  // [levels, block_rows, D]
+  tensor::Tensor block_partials_;  // [log2(S / t), block_rows, D]
   tensor::Tensor exchange_scratch_;
   std::vector<float> small_;
 };
