@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,45 +12,61 @@
 #include "trireme/optim/optimizer.hpp"
 #include "trireme/tensor/parameter.hpp"
 
+#include "parallel/optim/toy_reference.hpp"
+
 namespace trireme::testing {
 
+/// The part of the options that the sum of the gradients depends on is ToySum.
 struct ToyOptions {
-  std::int64_t micro_batches = 32;  ///< of the step, over all ranks
-  std::int64_t lanes = 8;           ///< of the step, over all ranks
+  ToySum sum;
   int zero_stage = 1;
   bool tied = true;
   bool only_small = false;  ///< all but vectors of 2 elements frozen
 };
 
-/// The gradient of one micro-batch.
-[[nodiscard]] float toy_gradient(std::int64_t step, std::int64_t micro_batch, const std::string& name,
-                                 std::int64_t element);
+/// `ZeRO 2, group 4, 2 micro-batches in 1 lanes, tied`, for traces.
+[[nodiscard]] std::string text_of(const ToyOptions& options);
 
+/// The entries of the toy model: sizes that nothing divides, tables in two slices, one row, pairs, an empty tensor, a
+/// frozen one, a replica that does not count, a vector of several runs, a bucket number without any.
+void fill_store(tensor::ParameterStore& store, const ToyOptions& options);
+
+/// The steps of an executor over a few blocks, with everything between the entries of a bucket poisoned.
 class ToyTraining {
  public:
-  explicit ToyTraining(comm::Communicator& data_axis, const ToyOptions& options = {});
+  ToyTraining(comm::Communicator& data_axis, const ToyOptions& options);
 
   /// One step of this rank's micro-batches: gradients, norm, update with a clip that bites.
   void step();
+  /// Tells whether the weights that a layer would read are those of the reference, bit for bit.
+  void check_against(const ToyReference* reference) { reference_ = reference; }
+  [[nodiscard]] std::int64_t wrong_weights() const noexcept { return wrong_weights_; }
 
   [[nodiscard]] double norm() const noexcept { return norm_; }
   [[nodiscard]] tensor::ParameterStore& store() noexcept { return store_; }
-  [[nodiscard]] optim::GradientSync& gradients() noexcept { return *gradients_; }
-  [[nodiscard]] optim::Optimizer& optimizer() noexcept { return *optimizer_; }
-  [[nodiscard]] std::int64_t steps_done() const noexcept { return steps_done_; }
+  [[nodiscard]] optim::Weights& weights() noexcept { return weights_; }
+  [[nodiscard]] optim::GradientSync& gradients() noexcept { return gradients_; }
+  [[nodiscard]] optim::Optimizer& optimizer() noexcept { return optimizer_; }
+  [[nodiscard]] const optim::DataAxis& data_axis() const noexcept { return data_axis_; }
+
+  /// All weights, whole, compared with the reference's.
+  void compare_weights();
 
  private:
-  void fill_store(const ToyOptions& options);
-  void draw_weights();
-  void backward(std::int64_t micro_batch);
+  void micro_batch(std::int64_t number);
+  void read(int bucket);
+  void write(int bucket, std::int64_t micro_batch);
 
-  comm::Communicator& data_axis_;
   ToyOptions options_;
   device::Device device_;
   device::Arena arena_;
   tensor::ParameterStore store_;
-  std::unique_ptr<optim::GradientSync> gradients_;
-  std::unique_ptr<optim::Optimizer> optimizer_;
+  optim::DataAxis data_axis_;
+  optim::Weights weights_;
+  optim::GradientSync gradients_;
+  optim::Optimizer optimizer_;
+  const ToyReference* reference_ = nullptr;
+  std::int64_t wrong_weights_ = 0;
   double norm_ = 0;
   std::int64_t steps_done_ = 0;
 };
