@@ -1,8 +1,8 @@
+#include "trireme/optim/bucket_layout.hpp"
+
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "trireme/optim/gradient_sync.hpp"
 
 namespace trireme::optim {
 namespace {
@@ -109,6 +109,44 @@ TEST(BucketLayout, CutsASecondGradientLikeTheFirst) {
   }
 }
 
+TEST(BucketLayout, CutsTheSlicesOfASecondGradientLikeThoseOfTheFirst) {
+  tensor::ParameterStore store;
+  for (const char* name : {"embedding", "head"}) {
+    for (const std::int64_t slice : {0, 1, 2, 3}) {
+      tensor::Parameter entry = parameter(name, {7, 20}, name[0] == 'e' ? 0 : 1);
+      entry.shard.offset[0] = 2 * slice;
+      entry.shard.extent[0] = slice == 3 ? 1 : 2;
+      if (name[0] == 'h') entry.tied_to = "embedding";
+      store.add(entry);
+    }
+  }
+  for (int ranks : rank_counts) {
+    const BucketLayout first = lay_out_bucket(store, 0, 0, ranks);
+    const BucketLayout second = lay_out_bucket(store, 1, 0, ranks);
+    EXPECT_EQ(first.cuts, second.cuts);
+    EXPECT_EQ(first.offsets, second.offsets);
+    EXPECT_FALSE(first.gradient_only());
+    EXPECT_TRUE(second.gradient_only());
+  }
+}
+
+TEST(BucketLayout, GivesEachRankThePieceThatTheReductionLeavesIt) {
+  tensor::ParameterStore store;
+  fill(store);
+  for (int ranks : rank_counts) {
+    for (int rank = 0; rank < ranks; ++rank) {
+      const BucketLayout layout = lay_out_bucket(store, 0, rank, ranks);
+      const auto piece = static_cast<std::size_t>(comm::owned_piece(rank, ranks));
+      EXPECT_EQ(layout.own_begin, layout.cuts[piece]);
+      EXPECT_EQ(layout.own_end, layout.cuts[piece + 1]);
+      for (const OwnedRows& rows : layout.owned) {
+        EXPECT_GE(rows.bucket_offset, layout.own_begin);
+        EXPECT_LE(rows.bucket_offset + rows.elements, layout.own_end);
+      }
+    }
+  }
+}
+
 TEST(BucketLayout, OfANumberWithoutParametersIsEmpty) {
   tensor::ParameterStore store;
   store.add(parameter("late", {4}, 2));
@@ -116,6 +154,9 @@ TEST(BucketLayout, OfANumberWithoutParametersIsEmpty) {
   EXPECT_EQ(layout.elements, 0);
   EXPECT_EQ(layout.cuts, (comm::Cuts{0, 0, 0, 0}));
   EXPECT_TRUE(layout.owned.empty());
+  EXPECT_EQ(layout.own_elements(), 0);
+  EXPECT_FALSE(layout.gradient_only());
+  EXPECT_FALSE(layout.follows());
 }
 
 }  // namespace

@@ -30,48 +30,25 @@ class GradientSyncOfOneRank : public testing::Test {
     store.add(parameter("vector", {13}, 1));
     store.add(parameter("head", {5, 7}, 2, "table"));
   }
-  // Buckets padded to 16 elements a parameter: 48, 48 + 16, 48.
-  static constexpr std::int64_t gradient_elements = 48 + 64 + 48;
-  static constexpr std::int64_t weight_elements = 48 + 64;
-
   device::Device device{{}};
   std::unique_ptr<comm::Communicator> self = comm::make_self_communicator();
+  DataAxis data_axis{*self};
   tensor::ParameterStore store;
 };
 
-TEST_F(GradientSyncOfOneRank, TakesOnePlusLogTwoOfLanesBuffers) {
-  for (std::int64_t lanes : {1, 2, 4, 8}) {
-    device::Arena arena;
-    const GradientSync sync(device, store, *self, arena, {.micro_batches = 8, .lanes = lanes});
-    const std::int64_t buffers = 1 + (lanes > 1) + (lanes > 2) + (lanes > 4);
-    EXPECT_EQ(arena.used_bytes(MemoryClass::gradients), static_cast<std::size_t>(buffers * gradient_elements * 4));
-    EXPECT_EQ(arena.used_bytes(MemoryClass::parameters), static_cast<std::size_t>(weight_elements * 4));
-    EXPECT_EQ(arena.used_bytes(MemoryClass::buffers), 0U) << "one rank reduces nothing";
-  }
-}
-
-TEST_F(GradientSyncOfOneRank, ForetellsItsMemory) {
-  const GradientSyncOptions options{.micro_batches = 4, .lanes = 4};
-  device::Arena measuring;
-  { const GradientSync sync(device, store, *self, measuring, options); }
-  device::Arena arena(measuring.used_bytes());
-  const GradientSync sync(device, store, *self, arena, options);
-  EXPECT_EQ(arena.used_bytes(), measuring.used_bytes());
-}
-
-TEST_F(GradientSyncOfOneRank, HandsOutWeightsButNotToASecondGradient) {
+TEST_F(GradientSyncOfOneRank, PointsTheEntriesToTheirGradients) {
   device::Arena arena(1 << 20);
-  const GradientSync sync(device, store, *self, arena, {});
-  EXPECT_EQ(store.find("matrix")->weight.data, sync.weights(1).data);
-  EXPECT_EQ(store.find("vector")->weight.as<float>(), sync.weights(1).as<float>() + 48);
-  EXPECT_TRUE(store.find("head")->weight.empty());
-  EXPECT_TRUE(sync.weights(2).empty());
-  EXPECT_FALSE(store.find("head")->gradient.empty());
+  const Weights weights(device, store, data_axis, arena);
+  const GradientSync sync(device, data_axis, weights, arena, {});
+  EXPECT_EQ(store.find("matrix")->gradient.as<float>(), sync.own(1).data());
+  EXPECT_EQ(store.find("vector")->gradient.as<float>(), sync.own(1).data() + 48);
+  EXPECT_EQ(store.find("head")->gradient.as<float>(), sync.own(2).data());
 }
 
 TEST_F(GradientSyncOfOneRank, SetsAtTheFirstMicroBatchOfALaneAndAddsAtTheOthers) {
   device::Arena arena(1 << 20);
-  GradientSync sync(device, store, *self, arena, {.micro_batches = 6, .lanes = 2});
+  const Weights weights(device, store, data_axis, arena);
+  GradientSync sync(device, data_axis, weights, arena, {.micro_batches = 6, .lanes = 2});
   for (int step = 0; step < 2; ++step) {
     sync.begin_step();
     for (int micro_batch = 0; micro_batch < 6; ++micro_batch) {
@@ -92,7 +69,8 @@ void leave_gradient(const tensor::Parameter& parameter, Write write, float value
 
 TEST_F(GradientSyncOfOneRank, AddsMicroBatchesInALaneAndLanesInATree) {
   device::Arena arena(1 << 20);
-  GradientSync sync(device, store, *self, arena, {.micro_batches = 8, .lanes = 4});
+  const Weights weights(device, store, data_axis, arena);
+  GradientSync sync(device, data_axis, weights, arena, {.micro_batches = 8, .lanes = 4});
   for (int step = 0; step < 3; ++step) {
     std::vector<float> value;
     for (int i = 0; i < 8; ++i) value.push_back(1.0F / static_cast<float>(3 + 5 * i + step));
@@ -107,11 +85,48 @@ TEST_F(GradientSyncOfOneRank, AddsMicroBatchesInALaneAndLanesInATree) {
     sync.finish();
     const float expected =
         ((value[0] + value[1]) + (value[2] + value[3])) + ((value[4] + value[5]) + (value[6] + value[7]));
-    const float* const vector = sync.gradients(1).as<float>() + 48;
+    const float* const vector = sync.own(1).data() + 48;
     for (int i = 0; i < 13; ++i) EXPECT_EQ(vector[i], expected);
-    for (int i = 13; i < 16; ++i) EXPECT_EQ(vector[i], 0) << "padding";
     EXPECT_EQ(store.find("vector")->gradient.data, vector) << "the parameter shows the sum";
   }
+}
+
+TEST_F(GradientSyncOfOneRank, AddsMicroBatchesInOrderWhenShardedInAGroupOfOne) {
+  device::Arena arena(1 << 20);
+  const Weights weights(device, store, data_axis, arena, {.sharded = true});
+  GradientSync sync(device, data_axis, weights, arena, {.micro_batches = 4, .lanes = 4, .sharded = true});
+  sync.begin_step();
+  float expected = 0;
+  for (int micro_batch = 0; micro_batch < 4; ++micro_batch) {
+    const float value = 1.0F / static_cast<float>(3 + micro_batch);
+    expected = micro_batch == 0 ? value : expected + value;
+    for (int bucket : {2, 1, 0}) {
+      const Write write = sync.write(bucket);
+      for (tensor::Parameter* member : store.bucket(bucket)) leave_gradient(*member, write, value);
+      sync.bucket_done(bucket);
+    }
+  }
+  sync.finish();
+  EXPECT_EQ(sync.own(1)[32], expected);
+}
+
+TEST_F(GradientSyncOfOneRank, LeavesBucketsThatFollowToOthers) {
+  tensor::ParameterStore far;
+  far.add(parameter("table", {5, 7}, 0)).follows = true;
+  far.add(parameter("mine", {4}, 1));
+  far.add(parameter("head", {5, 7}, 2, "elsewhere")).follows = true;
+  device::Arena arena(1 << 20);
+  const Weights weights(device, far, data_axis, arena);
+  GradientSync sync(device, data_axis, weights, arena, {});
+  EXPECT_TRUE(sync.own(0).empty());
+  EXPECT_EQ(sync.own(2).size(), 48U);
+  EXPECT_TRUE(far.find("table")->gradient.empty());
+  EXPECT_TRUE(far.find("head")->gradient.empty());
+  EXPECT_FALSE(far.find("table")->weight.empty());
+  sync.begin_step();
+  EXPECT_EQ(sync.write(1), Write::set);
+  sync.bucket_done(1);
+  sync.finish();
 }
 
 }  // namespace

@@ -18,8 +18,9 @@ class OptimizerOfOneRank : public testing::Test {
     add("blocks.0.norm_1.gain", {7}, 1);
     add("blocks.1.norm_1.gain", {2}, 1).trainable = false;
     add("head.weight", {3, 5}, 2).tied_to = "embedding.token.weight";
-    sync = std::make_unique<GradientSync>(device, store, *self, arena, GradientSyncOptions{});
-    optimizer = std::make_unique<Optimizer>(device, *sync, *self, *self, arena, options, ShardingOptions{});
+    weights = std::make_unique<Weights>(device, store, data_axis, arena);
+    sync = std::make_unique<GradientSync>(device, data_axis, *weights, arena, GradientSyncOptions{});
+    optimizer = std::make_unique<Optimizer>(device, *weights, *sync, data_axis, *self, arena, options);
     for (tensor::Parameter& parameter : store.all()) {
       if (parameter.tied_to.empty()) fill(parameter.weight, 0.5F);
     }
@@ -42,6 +43,7 @@ class OptimizerOfOneRank : public testing::Test {
   void reduce_gradients() {
     sync->begin_step();
     for (int bucket : {2, 1, 0}) {
+      (void)sync->write(bucket);
       for (tensor::Parameter* parameter : store.bucket(bucket))
         fill(parameter->gradient, static_cast<float>(bucket) - 1.4F);
       sync->bucket_done(bucket);
@@ -56,6 +58,8 @@ class OptimizerOfOneRank : public testing::Test {
   tensor::ParameterStore store;
   device::Arena arena{1 << 20};
   OptimizerOptions options;
+  DataAxis data_axis{*self};
+  std::unique_ptr<Weights> weights;
   std::unique_ptr<GradientSync> sync;
   std::unique_ptr<Optimizer> optimizer;
 };
@@ -111,20 +115,50 @@ TEST_F(OptimizerOfOneRank, LeavesFrozenTensorsAlone) {
   EXPECT_EQ(store.find("blocks.1.norm_1.gain")->weight.as<float>()[1], 0.75F);
 }
 
-TEST_F(OptimizerOfOneRank, OwnsWholeTensorsInGlobalCoordinatesWithoutPadding) {
+TEST_F(OptimizerOfOneRank, NormLeavesOutReplicasThatAreCountedElsewhere) {
+  const double with = optimizer->gradient_norm();
+  store.find("blocks.0.norm_1.gain")->counted = false;
+  double squares = with * with;
+  for (int i = 0; i < 7; ++i)
+    squares -= std::pow(static_cast<double>(gradient("blocks.0.norm_1.gain").as<float>()[i]), 2);
+  EXPECT_NEAR(optimizer->gradient_norm(), std::sqrt(squares), 1e-9 * with);
+}
+
+TEST_F(OptimizerOfOneRank, TellsEachBucketThatHasItsNewWeights) {
+  std::vector<int> buckets;
+  std::vector<float> seen;
+  optimizer->update(0.01, 1, 1, [&](int bucket) {
+    buckets.push_back(bucket);
+    seen.push_back(weights->own(bucket)[0]);
+  });
+  EXPECT_EQ(buckets, (std::vector<int>{0, 1}));
+  EXPECT_EQ(seen[0], store.find("embedding.token.weight")->weight.as<float>()[0]);
+  EXPECT_NE(seen[0], 0.5F);
+}
+
+TEST_F(OptimizerOfOneRank, KeepsWholeTensorsInGlobalCoordinatesWithoutPadding) {
   std::int64_t elements = 0;
-  for (const OwnedState& state : optimizer->owned_state()) {
+  for (const StatePiece& state : optimizer->state()) {
     EXPECT_EQ(state.rectangle, tensor::whole(state.parameter->global_shape));
     EXPECT_EQ(state.weight, state.parameter->weight.as<float>());
+    EXPECT_TRUE(state.counted);
     elements += state.rectangle.extent.size();
   }
   EXPECT_EQ(elements, 15 + 7 + 2);
 }
 
 TEST_F(OptimizerOfOneRank, PrintsItsGroups) {
-  EXPECT_EQ(optimizer->describe_groups(),
+  EXPECT_EQ(describe_decay_groups({optimizer->decay_lines()}),
             "decay: 1 tensor, 15 parameters (token.weight); no decay: 1 tensor, 7 parameters (norm_1.gain); frozen: 1 "
             "tensor, 2 parameters (norm_1.gain)");
+}
+
+TEST(DecayGroups, OfSeveralRanksCountEachNameOnce) {
+  const std::string first = "decay\t60\tembedding.token.weight\nno decay\t8\tblocks.0.norm_1.gain\n";
+  const std::string last = "no decay\t8\tblocks.1.norm_1.gain\ndecay\t60\tembedding.token.weight\n";
+  EXPECT_EQ(describe_decay_groups({first, first, last}),
+            "decay: 1 tensor, 60 parameters (token.weight); no decay: 2 tensors, 16 parameters (norm_1.gain)");
+  EXPECT_EQ(describe_decay_groups({""}), "decay: none; no decay: none");
 }
 
 TEST(ClipFactor, ScalesLargeNormsDownToTheLimit) {
