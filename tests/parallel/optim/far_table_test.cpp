@@ -14,7 +14,7 @@
 namespace trireme::optim {
 namespace {
 
-using testing::toy_gradient;
+using testing::ToyGradient;
 using testing::ToySum;
 using testing::world;
 
@@ -64,9 +64,8 @@ struct Stage {
     for (int bucket : buckets) {
       (void)gradients.write(bucket);
       for (tensor::Parameter* each : store.bucket(bucket)) {
-        for (std::int64_t i = 0; i < each->gradient.size(); ++i) {
-          each->gradient.as<float>()[i] = toy_gradient(step, world().rank(), each->name, i);
-        }
+        const ToyGradient values(step, world().rank(), each->name);
+        for (std::int64_t i = 0; i < each->gradient.size(); ++i) each->gradient.as<float>()[i] = values[i];
       }
       gradients.bucket_done(bucket);
     }

@@ -37,9 +37,11 @@ float tree_sum(const float* values, std::size_t count) {
 
 }  // namespace
 
-float toy_gradient(std::int64_t step, std::int64_t micro_batch, const std::string& name, std::int64_t element) {
-  const auto at = static_cast<std::uint64_t>(step * 1000 + micro_batch);
-  return uniform(mix(number_of(name) ^ mix(at)) + static_cast<std::uint64_t>(element)) / 32;
+ToyGradient::ToyGradient(std::int64_t step, std::int64_t micro_batch, const std::string& name)
+    : key_(mix(number_of(name) ^ mix(static_cast<std::uint64_t>(step * 1000 + micro_batch)))) {}
+
+float ToyGradient::operator[](std::int64_t element) const {
+  return uniform(key_ + static_cast<std::uint64_t>(element)) / 32;
 }
 
 float toy_weight(const std::string& name, std::int64_t element) {
@@ -73,10 +75,10 @@ ToyReference::ToyReference(const tensor::ParameterStore& store, const ToySum& su
   }
 }
 
-float ToyReference::gradient_of(const std::string& name, std::int64_t element) const {
+float ToyReference::summed(const std::vector<ToyGradient>& micro_batches, std::int64_t element) const {
   const std::int64_t in_lane = sum_.micro_batches / sum_.lanes;
   const auto of = [&](int rank, std::int64_t i) {
-    return toy_gradient(steps_done_, rank * sum_.micro_batches + i, name, element);
+    return micro_batches[static_cast<std::size_t>(rank * sum_.micro_batches + i)][element];
   };
   const auto of_rank = [&](int rank) {
     std::vector<float> lanes;
@@ -110,7 +112,11 @@ float ToyReference::gradient_of(const std::string& name, std::int64_t element) c
 
 void ToyReference::step() {
   for (auto& [name, gradient] : gradients_) {
-    for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] = gradient_of(name, static_cast<std::int64_t>(i));
+    std::vector<ToyGradient> micro_batches;
+    for (std::int64_t i = 0; i < sum_.ranks * sum_.micro_batches; ++i) micro_batches.emplace_back(steps_done_, i, name);
+    for (std::size_t i = 0; i < gradient.size(); ++i) {
+      gradient[i] = summed(micro_batches, static_cast<std::int64_t>(i));
+    }
   }
   kernels::ExactSum squares;
   for (auto& [name, whole] : tensors_) {

@@ -13,9 +13,16 @@
 
 namespace trireme::testing {
 
-/// The gradient of one micro-batch (numbered over all ranks); element: of the whole tensor.
-[[nodiscard]] float toy_gradient(std::int64_t step, std::int64_t micro_batch, const std::string& name,
-                                 std::int64_t element);
+/// The gradient of a tensor in one micro-batch (numbered over all ranks).
+class ToyGradient {
+ public:
+  ToyGradient(std::int64_t step, std::int64_t micro_batch, const std::string& name);
+  /// element: of the whole tensor.
+  [[nodiscard]] float operator[](std::int64_t element) const;
+
+ private:
+  std::uint64_t key_;
+};
 [[nodiscard]] float toy_weight(const std::string& name, std::int64_t element);
 
 /// How the gradients of a step are added.
@@ -57,7 +64,7 @@ class ToyReference {
   [[nodiscard]] const std::vector<float>& gradient(const std::string& name) const { return gradients_.at(name); }
 
  private:
-  [[nodiscard]] float gradient_of(const std::string& name, std::int64_t element) const;
+  [[nodiscard]] float summed(const std::vector<ToyGradient>& micro_batches, std::int64_t element) const;
 
   device::Device device_{{}};
   ToySum sum_;

@@ -127,9 +127,10 @@ void ToyTraining::write(int bucket, std::int64_t micro_batch) {
   const optim::BucketLayout& layout = weights_.layout(bucket);
   for (tensor::Parameter* each : store_.bucket(bucket)) {
     float* const gradient = each->gradient.as<float>();
+    const ToyGradient values(steps_done_, micro_batch, each->name);
     const std::int64_t first = first_element(each->shard);
     for (std::int64_t i = 0; i < each->gradient.size(); ++i) {
-      const float value = toy_gradient(steps_done_, micro_batch, each->name, first + i);
+      const float value = values[first + i];
       gradient[i] = write == kernels::Write::set ? value : gradient[i] + value;
     }
   }
