@@ -12,7 +12,7 @@ namespace trireme::kernels {
 
 namespace {
 
-// Rows that a thread takes at a time: some hundred thousand logits, or many of a small vocabulary.
+// A thread takes a row at a time, or a few of a small vocabulary.
 template <class Body>
 void for_row_blocks(const device::Device& device, std::int64_t rows, std::int64_t row_length, const Body& body) {
   constexpr std::int64_t elements_at_once = 4096;

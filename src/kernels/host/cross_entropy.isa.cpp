@@ -104,6 +104,7 @@ void cross_entropy_statistics(const CrossEntropySlice& p, std::int64_t begin, st
     statistics[statistic_largest] = largest;
     statistics[statistic_target] = target >= 0 && target < p.vocab ? logits[target] : 0.0F;
     statistics[statistic_sum] = sum_columns(p.vocab, [&](auto lanes, std::int64_t i) {
+      __builtin_prefetch(logits + p.padded + i);  // the next row comes while this one is computed
       const F32x16 power = exp_of_nonpositive(lanes.load(logits + i) - origin);
       lanes.store(logits + i, power);
       return power;
@@ -126,9 +127,13 @@ void cross_entropy_gradient(const CrossEntropySlice& p, std::int64_t begin, std:
       continue;
     }
     const float* all = p.normalizer + 2 * row;
-    const float relative = power_of(p.statistics[num_statistics * row + statistic_largest] - all[0]);
+    const float largest = p.statistics[num_statistics * row + statistic_largest];
+    const float relative = largest == all[0] ? 1.0F : power_of(largest - all[0]);
     const F32x16 factor = broadcast(coefficient * relative / all[1]);
-    for_columns(p.vocab, [&](auto lanes, std::int64_t i) { lanes.store(logits + i, lanes.load(logits + i) * factor); });
+    for_columns(p.vocab, [&](auto lanes, std::int64_t i) {
+      __builtin_prefetch(logits + i + 512);
+      lanes.store(logits + i, lanes.load(logits + i) * factor);
+    });
     for_columns(p.padded - p.vocab, [&](auto lanes, std::int64_t i) { lanes.store(logits + p.vocab + i, zero()); });
     const std::int64_t target = p.targets[row] - p.first_id;
     if (target >= 0 && target < p.vocab) logits[target] -= coefficient;

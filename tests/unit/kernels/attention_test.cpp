@@ -23,6 +23,7 @@ struct Sizes {
   bool causal = true;
   bool documents = false;
   float dropout = 0;
+  std::int64_t first_head = 0;
 };
 
 // Every border of tiles (48 queries, 64 keys), of vectors (16) and of strips (8) is crossed.
@@ -41,6 +42,10 @@ const Sizes all_sizes[] = {
     {1, 1, 97, 4, 2, 64},
     {1, 5, 131, 4, 4, 20, 0, true, true, 0.2F},
     {1, 50, 200, 2, 1, 64, 90},
+    {1, 97, 97, 2, 1, 8, 0, true, true, 0.3F, 5},
+    // Elements of dropout on both sides of 2^34, within a row of queries.
+    {1, 97, 97, 3, 1, 8, 0, true, false, 0.5F, (std::int64_t{1} << 34) / (97 * 97) - 1},
+    {1, 64, 131, 2, 2, 8, 0, false, false, 0.5F, (std::int64_t{1} << 34) / (131 * 131)},
 };
 
 Array<std::int32_t> document_starts(std::int64_t batch, std::int64_t keys) {
@@ -73,6 +78,7 @@ struct Attention {
             .keys = sizes.keys,
             .heads = sizes.heads,
             .kv_heads = sizes.kv_heads,
+            .first_head = sizes.first_head,
             .head_size = sizes.head_size,
             .causal = sizes.causal,
             .window = sizes.window,
@@ -130,7 +136,7 @@ reference::AttentionResult expected_of(const Attention& a) {
   };
   c.factor = [&, shape](std::size_t b, std::size_t h, std::size_t i, std::size_t j) {
     if (a.sizes.dropout == 0) return 1.0;
-    const auto row = static_cast<std::int64_t>(h) * shape.keys + position(i);
+    const auto row = (shape.first_head + static_cast<std::int64_t>(h)) * shape.keys + position(i);
     const bool kept =
         survives(a.dropout(), 5 + static_cast<std::int64_t>(b), row * shape.keys + static_cast<std::int64_t>(j));
     return kept ? 1 / (1 - static_cast<double>(a.sizes.dropout)) : 0.0;
@@ -218,6 +224,75 @@ TEST(Attention, OfASequenceOrHeadDoesNotDependOnItsNeighbours) {
       EXPECT_TRUE(test::same_bits(alone.dv.values(), part_of(both.dv).values()));
     }
   }
+}
+
+// Heads [begin, begin + count) of an array [B, T, heads, K].
+Array<float> heads_of(Array<float>& from, std::int64_t begin, std::int64_t count) {
+  const tensor::Shape shape = from.tensor().shape;
+  std::vector<float> values;
+  for (std::int64_t row = 0; row < shape[0] * shape[1]; ++row) {
+    const auto first = from.values().begin() + (row * shape[2] + begin) * shape[3];
+    values.insert(values.end(), first, first + count * shape[3]);
+  }
+  return Array<float>({shape[0], shape[1], count, shape[3]}, values);
+}
+
+TEST(Attention, OfSomeHeadsIsThatOfAllHeads) {
+  // Two to a key/value head, so slices of 2, 3 and 6 key/value heads have whole groups.
+  const Sizes sizes{2, 71, 71, 12, 6, 24, 0, true, true, 0.3F};
+  for (const int threads : {1, 3}) {
+    const device::Device device({.num_threads = threads, .isa = device::detect_isa()});
+    Attention all(sizes);
+    all.run(device);
+    for (const std::int64_t slices : {1, 2, 3, 6}) {
+      const std::int64_t heads = sizes.heads / slices;
+      const std::int64_t kv_heads = sizes.kv_heads / slices;
+      for (std::int64_t slice = 0; slice < slices; ++slice) {
+        Sizes of_slice = sizes;
+        of_slice.heads = heads;
+        of_slice.kv_heads = kv_heads;
+        of_slice.first_head = slice * heads;
+        Attention part(of_slice);
+        part.q = heads_of(all.q, slice * heads, heads);
+        part.k = heads_of(all.k, slice * kv_heads, kv_heads);
+        part.v = heads_of(all.v, slice * kv_heads, kv_heads);
+        part.dout = heads_of(all.dout, slice * heads, heads);
+        part.run(device);
+        EXPECT_TRUE(test::same_bits(part.out.values(), heads_of(all.out, slice * heads, heads).values()));
+        EXPECT_TRUE(test::same_bits(part.dq.values(), heads_of(all.dq, slice * heads, heads).values()));
+        EXPECT_TRUE(test::same_bits(part.dk.values(), heads_of(all.dk, slice * kv_heads, kv_heads).values()));
+        EXPECT_TRUE(test::same_bits(part.dv.values(), heads_of(all.dv, slice * kv_heads, kv_heads).values()));
+      }
+    }
+  }
+}
+
+TEST(Attention, OfAPartOfAGroupGivesItsShareOfTheKeysGradients) {
+  const Sizes sizes{1, 71, 71, 4, 1, 24, 0, true, false, 0.3F};
+  const device::Device device({.num_threads = 2, .isa = device::detect_isa()});
+  Attention all(sizes);
+  all.run(device);
+  std::vector<double> dk(all.dk.values().size());
+  std::vector<double> dv(all.dv.values().size());
+  for (const std::int64_t half : {0, 1}) {
+    Sizes of_half = sizes;
+    of_half.heads = 2;
+    of_half.first_head = 2 * half;
+    Attention part(of_half);
+    part.q = heads_of(all.q, 2 * half, 2);
+    part.k = all.k;
+    part.v = all.v;
+    part.dout = heads_of(all.dout, 2 * half, 2);
+    part.run(device);
+    EXPECT_TRUE(test::same_bits(part.out.values(), heads_of(all.out, 2 * half, 2).values()));
+    EXPECT_TRUE(test::same_bits(part.dq.values(), heads_of(all.dq, 2 * half, 2).values()));
+    for (std::size_t i = 0; i < dk.size(); ++i) {
+      dk[i] += part.dk.values()[i];
+      dv[i] += part.dv.values()[i];
+    }
+  }
+  EXPECT_TRUE(test::all_near(all.dk.values(), dk, 1e-6));
+  EXPECT_TRUE(test::all_near(all.dv.values(), dv, 1e-6));
 }
 
 TEST(Attention, GradientMatchesFiniteDifferences) {

@@ -95,9 +95,9 @@ TEST(Halves, RoundNormsOnceAndSumTheirParametersInFloat) {
 }
 
 TEST(Halves, RoundResidualsDropoutAndRotationsOnce) {
-  const Dropout dropout{.probability = 0.3F, .seed = 1, .site = 2, .step = 3, .first_sequence = 4};
+  const Dropout dropout{.probability = 0.3F, .seed = 1, .site = 2, .step = 3, .first_sequence = 4, .tokens = 2};
   expect_rounded_halves([&](const device::Device& device, const Tensor& x, const Tensor& branch, const Tensor& out) {
-    residual_add(device, dropout, 3, x, branch, out);
+    residual_add(device, dropout, x, branch, out);
   });
   test::Numbers numbers(8);
   Array<std::int32_t> positions = numbers.integers({rows}, 0, 20);
@@ -113,12 +113,13 @@ TEST(Halves, RoundEmbeddingsOnceAndAddTheirGradientsInFloat) {
   Array<std::int32_t> ids = numbers.integers({rows}, 0, rows);
   expect_rounded_halves(
       [&](const device::Device& device, const Tensor& tokens, const Tensor& positions, const Tensor& y) {
-        embedding_forward(device, ids.tensor(), ids.tensor(), tokens, positions, y);
+        embedding_forward(device, ids.tensor(), 0, tokens, y, Write::set);
+        embedding_forward(device, ids.tensor(), 0, positions, y, Write::add);
       });
   std::vector<std::vector<float>> seen;
   expect_rounded_halves([&](const device::Device& device, const Tensor& dy, const Tensor&, const Tensor&) {
     Array<float> gradient({rows, width});
-    embedding_backward(device, ids.tensor(), dy, gradient.tensor());
+    embedding_backward(device, ids.tensor(), 0, dy, gradient.tensor());
     seen.push_back(gradient.values());
   });
   for (std::size_t i = 0; i + 1 < seen.size(); i += 2) EXPECT_TRUE(test::same_bits(seen[i], seen[i + 1]));

@@ -90,6 +90,40 @@ TEST(AddTo, AddsEachElementOnce) {
   });
 }
 
+// The tree by its definition: the left subtree holds the largest power of two below the count.
+float tree_of(const float* first, std::int64_t stride, std::int64_t count) {
+  if (count == 1) return *first;
+  std::int64_t left = 1;
+  while (2 * left < count) left *= 2;
+  return tree_of(first, stride, left) + tree_of(first + left * stride, stride, count - left);
+}
+
+TEST(TreeSum, AddsInTheBalancedTreeOnEveryDevice) {
+  for (const std::int64_t count : {1, 2, 3, 4, 5, 6, 7, 8, 11, 16, 17}) {
+    for (const std::int64_t elements : {0, 1, 17, 1031, 8192, 20011}) {
+      SCOPED_TRACE(testing::Message() << count << " parts of " << elements);
+      test::Numbers numbers(12);
+      const Array<float> parts = numbers.floats({count, elements});
+      std::vector<float> expected;
+      for (std::int64_t i = 0; i < elements; ++i)
+        expected.push_back(tree_of(&parts.values()[static_cast<std::size_t>(i)], elements, count));
+      test::for_each_device([&](const device::Device& device) {
+        Array<float> sum = parts;
+        tree_sum(device, sum.values().data(), count, elements);
+        sum.values().resize(static_cast<std::size_t>(elements));
+        EXPECT_TRUE(test::same_bits(sum.values(), expected));
+      });
+    }
+  }
+}
+
+TEST(TreeSum, OfFiveIsTwoPairsAndTheLast) {
+  const device::Device device({.num_threads = 1, .isa = device::detect_isa()});
+  float parts[] = {0x1p24F, 1, 1, 1, 1};
+  tree_sum(device, parts, 5, 1);
+  EXPECT_EQ(parts[0], 0x1p24F + 4);  // ((2^24 + 1) + (1 + 1)) + 1, ties to even; one by one: 2^24
+}
+
 struct Columns {
   explicit Columns(const Sizes& sizes)
       : x(numbers.floats({sizes.rows, sizes.columns})),
