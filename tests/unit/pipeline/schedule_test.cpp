@@ -98,6 +98,15 @@ TEST(Schedule, PostsReceivesAsEarlyAsTheirMemoryIsFree) {
   EXPECT_EQ(schedule.actions[1], middle);
 }
 
+TEST(Schedule, PostsReceivesOfInputsOneForwardAhead) {
+  using enum ActionKind;
+  const Schedule schedule = make_schedule(ScheduleKind::gpipe, 2, 3);
+  const ActionList forwards{{receive_input, 0}, {receive_input, 1}, {forward, 0},
+                            {receive_input, 2}, {forward, 1},       {forward, 2}};
+  ASSERT_GE(schedule.actions[1].size(), forwards.size());
+  EXPECT_EQ(ActionList(schedule.actions[1].begin(), schedule.actions[1].begin() + 6), forwards);
+}
+
 TEST(Schedule, KnowsTheNeighboursOfAChunk) {
   EXPECT_EQ(before(3, 0, 0), std::nullopt);
   EXPECT_EQ(before(3, 0, 1), (Neighbour{2, 0}));

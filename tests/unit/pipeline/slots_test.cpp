@@ -111,6 +111,18 @@ TEST(Slots, AreAsManyAsPublished) {
   }
 }
 
+TEST(Slots, AreNoMoreThanComputingAloneWouldNeed) {
+  for (const Schedule& schedule : all_schedules(5, 12)) {
+    for (ActionList actions : schedule.actions) {
+      const Slots with_transfers = assign_slots(actions);
+      std::erase_if(actions, [](const Action& action) { return !is_compute(action.kind); });
+      const Slots alone = assign_slots(actions);
+      ASSERT_EQ(with_transfers.num_activations, alone.num_activations) << words(schedule);
+      ASSERT_EQ(with_transfers.peak_live, alone.peak_live) << words(schedule);
+    }
+  }
+}
+
 TEST(Slots, OfGradientsAreAsManyAsWeightPassesLag) {
   for (int stage = 0; stage < 4; ++stage) {
     const auto gradients = [stage](ScheduleKind kind) {
