@@ -79,6 +79,24 @@ TEST(Simulate, ZeroBubbleH2EndsNoSoonerThanItsLastStageCan) {
   EXPECT_NEAR(simulation.makespan_s, run(ScheduleKind::zero_bubble, kMany, {1, 1, 1}).makespan_s, kTolerance);
 }
 
+TEST(Simulate, FewMicroBatchesLeaveABubbleThatTheyCannotFill) {
+  for (std::int64_t m = 1; m <= 12; ++m) {
+    const double forward_and_input = 2.0 * (kStages - 1);
+    const auto filled = [m](std::int64_t most) { return static_cast<double>(std::min(m, most) - 1); };
+    EXPECT_NEAR(run(ScheduleKind::one_forward_one_backward, m, {}).bubble_s, 3.0 * (kStages - 1), kTolerance);
+    EXPECT_NEAR(run(ScheduleKind::zero_bubble, m, {}).bubble_s, forward_and_input - filled(kStages), kTolerance);
+    EXPECT_NEAR(run(ScheduleKind::zero_bubble_h2, m, {}).bubble_s, forward_and_input - filled(2 * kStages - 1),
+                kTolerance);
+    for (const int chunks : {2, 3, 4}) {
+      const double missing = static_cast<double>((kStages - m % kStages) % kStages);
+      const double published_s = 3.0 * (kStages - 1) / chunks;
+      const double bubble_s = run(ScheduleKind::interleaved, m, {}, chunks).bubble_s;
+      EXPECT_LE(bubble_s, published_s + missing * 3 * (chunks - 1) / chunks + kTolerance);
+      EXPECT_GE(bubble_s, published_s + (missing > 0 ? kTolerance : -kTolerance));
+    }
+  }
+}
+
 TEST(Simulate, SumsIdleTimeOverStages) {
   const Schedule schedule = make_schedule(ScheduleKind::gpipe, 2, 1);
   Timing timing = uniform_timing(schedule, {1, 1, 1});
