@@ -13,6 +13,10 @@ namespace {
 
 constexpr std::array<Axis, num_axes> all_axes{Axis::tensor, Axis::data, Axis::pipeline};
 
+GridShape wish_of(const GridOptions& options) {
+  return {{options.tensor, options.data, options.pipeline}};
+}
+
 int agreements(const GridShape& a, const GridShape& b) {
   return static_cast<int>(
       std::count_if(all_axes.begin(), all_axes.end(), [&](Axis axis) { return a[axis] == b[axis]; }));
@@ -97,11 +101,15 @@ std::string GridShape::text() const {
   return fmt::format("{}x{}x{}", (*this)[Axis::data], (*this)[Axis::tensor], (*this)[Axis::pipeline]);
 }
 
-GridShape fit_grid(const GridOptions& options, int num_ranks) {
-  const GridShape wish{{options.tensor, options.data, options.pipeline}};
+void check(const GridOptions& options) {
+  const GridShape wish = wish_of(options);
   refuse_negative(wish);
   refuse_two_zeros(wish);
+}
 
+GridShape fit_grid(const GridOptions& options, int num_ranks) {
+  check(options);
+  const GridShape wish = wish_of(options);
   // In double: a mistyped extent must not overflow.
   double product = 1;
   for (Axis axis : all_axes) product *= std::max(1, wish[axis]);

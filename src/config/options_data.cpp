@@ -37,26 +37,27 @@ Section data_section() {
 Section batch_section() {
   using B = data::BatchOptions;
   const auto at = [](auto member) { return place(&Deck::batch, member); };
-  return {
-      "batch",
-      "How many sequences an update sees.",
-      {
-          {.key = "batch.global",
-           .place = at(&B::global),
-           .unit = "sequences",
-           .range = at_least(1, 2147483647),
-           .sentence = "Sequences of an update, over all ranks.",
-           .owner = "data",
-           .required = true},
-          {.key = "batch.micro",
-           .place = at(&B::micro),
-           .unit = "sequences",
-           .range = at_least(0, 2147483647),
-           .sentence = "Sequences of a micro-batch, what a rank computes at once; must divide `batch.global`. 0: the "
-                       "largest divisor of `batch.global` up to 8 that leaves a multiple of 8 micro-batches (and of "
-                       "`grid.data`), else 1.",
-           .owner = "data"},
-      }};
+  return {"batch",
+          "How many sequences an update sees.",
+          {
+              {.key = "batch.global",
+               .place = at(&B::global),
+               .unit = "sequences",
+               .range = at_least(1, 2147483647),
+               .sentence = "Sequences of an update, over all ranks.",
+               .owner = "data",
+               .required = true},
+              {.key = "batch.micro",
+               .place = at(&B::micro),
+               .unit = "sequences",
+               .range = at_least(0, 2147483647),
+               .sentence =
+                   "Sequences of a micro-batch, what a rank computes at once; must divide `batch.global` / data ranks. "
+                   "0: the largest divisor of `batch.global` up to 8 that leaves a multiple of 8 micro-batches, "
+                   "else 1; on data ranks (or with lanes) that do not divide their number the largest smaller one "
+                   "that fits, so that memory never grows with the ranks.",
+               .owner = "data"},
+          }};
 }
 
 }  // namespace

@@ -107,9 +107,7 @@ Section metrics_section() {
                .place = place(&Deck::metrics, &M::trace_steps),
                .unit = "updates",
                .range = at_least(0, 1e12),
-               .only = {std::int64_t{0}},
-               .why_only = "this version records no timeline",
-               .sentence = "Updates whose timeline is recorded.",
+               .sentence = "First updates of an attempt whose timeline is recorded as a Chrome trace; 0: none.",
                .owner = "train"},
           }};
 }

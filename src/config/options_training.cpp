@@ -55,9 +55,9 @@ Section numerics_section() {
                .place = at(&N::tensor_slices),
                .unit = "slices",
                .range = at_least(0, 1 << 24),
-               .only = {std::int64_t{0}, std::int64_t{1}},
-               .why_only = "this version does not cut the tensor axis",
-               .sentence = "Slices in which the tensor axis is computed; 0: chosen.",
+               .sentence = "Slices in which the tensor axis is computed: a power of two, a multiple of `grid.tensor`, "
+                           "that divides `model.heads` and `model.mlp_width`, and divides `model.kv_heads` or is a "
+                           "multiple of it. 0: the largest up to 8 when grid-invariant, else the tensor axis.",
                .owner = "layers"},
               {.key = "numerics.isa",
                .place = choice(&Deck::numerics, &N::isa, {"auto", "generic", "avx2", "avx512"}),

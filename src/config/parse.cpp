@@ -3,6 +3,7 @@
 
 #include "trireme/base/error.hpp"
 #include "trireme/config/deck.hpp"
+#include "trireme/config/fit.hpp"
 #include "trireme/io/file.hpp"
 
 #include "config/accept.hpp"
@@ -10,18 +11,6 @@
 
 namespace trireme::config {
 namespace {
-
-/// The micro-batch of a deck that gives none: a multiple of 8 of them, so that grids and lanes have something to
-/// divide.
-std::int64_t chosen_micro(std::int64_t global, std::int64_t data_ranks) {
-  constexpr std::int64_t largest = 8;
-  for (std::int64_t micro = largest; micro > 1; --micro) {
-    if (global % micro != 0) continue;
-    const std::int64_t count = global / micro;
-    if (count % 8 == 0 && (data_ranks == 0 || count % data_ranks == 0)) return micro;
-  }
-  return 1;
-}
 
 /// Overrides replace what the file says of the same key.
 std::vector<Given> merged(std::vector<Given> file, const std::vector<Given>& overrides) {
@@ -54,10 +43,10 @@ Deck parse_deck(const std::string& text, const std::string& name, const std::vec
     const auto found = origins.find(key);
     return found == origins.end() ? Origin{name, missing_order} : found->second;
   };
-  if (deck.batch.micro == 0) deck.batch.micro = chosen_micro(deck.batch.global, deck.grid.data);
   check_rules(deck, origin_of, problems);
   problems.throw_if_any();
   deck.model = model::resolved(deck.model);
+  if (deck.grid.data != 0) deck.batch.micro = resolve_micro(deck, deck.grid.data);
   return deck;
 }
 

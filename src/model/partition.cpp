@@ -1,8 +1,12 @@
 #include "trireme/model/partition.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <functional>
 #include <numeric>
+#include <queue>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -59,32 +63,37 @@ void check_given(const Counts& given, std::int64_t layers, int stages, int chunk
       fmt::join(given, ", "), layers));
 }
 
-/// Of first, first + step, ...: the index of the least time; of equal ones the last.
-std::size_t least(const std::vector<double>& times, std::size_t first, std::size_t step) {
-  std::size_t best = first;
-  for (std::size_t i = first; i < times.size(); i += step) {
-    if (times[i] <= times[best]) best = i;
+/// Blocks are equal, so giving each to whoever is least loaded makes the largest load as small as it can be. Of equal
+/// loads the last one is the next. Returns the blocks given to each.
+Counts share_out(std::int64_t blocks, double block, const std::vector<double>& loads) {
+  using Place = std::pair<double, std::ptrdiff_t>;
+  std::priority_queue<Place, std::vector<Place>, std::greater<>> queue;
+  for (std::size_t i = 0; i < loads.size(); ++i) queue.emplace(loads[i], -static_cast<std::ptrdiff_t>(i));
+  Counts given(loads.size(), 0);
+  for (; blocks > 0; --blocks) {
+    const auto [load, place] = queue.top();
+    queue.pop();
+    ++given[static_cast<std::size_t>(-place)];
+    queue.emplace(load + block, place);
   }
-  return best;
+  return given;
 }
 
-/// Blocks are equal, so giving each to the stage that is least loaded makes the largest load as small as it can be.
+/// First over the stages, then over the chunks of each; every chunk has one block beforehand.
 Counts balanced(const ModelOptions& options, int stages, int chunks) {
   const double block = block_flop_per_token(options).total();
-  const double head = chunk_flop_per_token(options, {.num_blocks = 0, .head = true}).total();
-  const auto p = static_cast<std::size_t>(stages);
-  const std::size_t parts = p * static_cast<std::size_t>(chunks);
-  Counts counts(parts, 1);
-  std::vector<double> part_times(parts, block);
-  std::vector<double> stage_times(p, chunks * block);
-  part_times.back() += head;
-  stage_times.back() += head;
-  for (auto rest = options.layers - static_cast<std::int64_t>(parts); rest > 0; --rest) {
-    const std::size_t stage = least(stage_times, 0, 1);
-    const std::size_t part = least(part_times, stage, p);
-    ++counts[part];
-    part_times[part] += block;
-    stage_times[stage] += block;
+  const double head = chunk_flop_per_token(options, {.head = true}).total();
+  std::vector<double> stage_loads(static_cast<std::size_t>(stages), chunks * block);
+  stage_loads.back() += head;
+  const Counts of_stages = share_out(options.layers - std::int64_t{stages} * chunks, block, stage_loads);
+  Counts counts(stage_loads.size() * static_cast<std::size_t>(chunks));
+  for (std::size_t stage = 0; stage < stage_loads.size(); ++stage) {
+    std::vector<double> chunk_loads(static_cast<std::size_t>(chunks), block);
+    if (stage + 1 == stage_loads.size()) chunk_loads.back() += head;
+    const Counts of_chunks = share_out(of_stages[stage], block, chunk_loads);
+    for (std::size_t chunk = 0; chunk < of_chunks.size(); ++chunk) {
+      counts[chunk * stage_loads.size() + stage] = 1 + of_chunks[chunk];
+    }
   }
   return counts;
 }

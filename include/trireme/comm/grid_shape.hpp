@@ -33,6 +33,9 @@ struct GridOptions {
   int pipeline = 1;
 };
 
+/// Throws InputError for negative extents, and when more than one axis is 0.
+void check(const GridOptions& options);
+
 /// Fits the options to `num_ranks`. Throws InputError naming product, ranks and the legal choices.
 [[nodiscard]] GridShape fit_grid(const GridOptions& options, int num_ranks);
 

@@ -9,6 +9,7 @@
 #include "trireme/comm/grid_shape.hpp"
 #include "trireme/data/options.hpp"
 #include "trireme/model/options.hpp"
+#include "trireme/model/stage.hpp"
 #include "trireme/optim/options.hpp"
 
 namespace trireme::config {
@@ -21,16 +22,10 @@ struct RunOptions {
   std::string resume = "auto";  ///< `auto`, `never`, or a path
 };
 
-/// Only the values of one stage are accepted in this version; so too for recompute and comm.
 struct PipelineOptions {
-  std::string schedule = "1f1b";
-  std::int64_t chunks = 1;
-  std::vector<std::int64_t> layers_per_stage;  ///< empty: balanced
-};
-
-struct RecomputeOptions {
-  std::string mode = "none";
-  std::vector<std::int64_t> layers;  ///< empty: all
+  std::string schedule = "1f1b";               ///< as pipeline::schedule_kind() reads it
+  std::int64_t chunks = 1;                     ///< of a stage, where there are several stages
+  std::vector<std::int64_t> layers_per_stage;  ///< one number a virtual stage; empty: balanced
 };
 
 struct PrecisionOptions {
@@ -78,7 +73,7 @@ struct Deck {
   data::BatchOptions batch;
   PipelineOptions pipeline;
   optim::ShardingOptions sharding;
-  RecomputeOptions recompute;
+  model::RecomputeOptions recompute;
   PrecisionOptions precision;
   NumericsOptions numerics;
   optim::OptimizerOptions optimizer;
@@ -94,9 +89,10 @@ struct Deck {
 /// bare word is taken as it stands, since shells eat quotes. All problems come in one InputError, one line each:
 /// `file:line: key = value: problem (why) suggestion`, with `command line` for file:line of an override. Rules across
 /// options are checked too (sizes that must divide, options that need each other), naming both options. Whether the
-/// grid fits the ranks is not known here. The result is resolved: sizes that follow from others (model.kv_heads,
-/// head_width, mlp_width, batch.micro) are filled; model.vocab = 0 (the data's vocabulary) is left to who opens the
-/// data.
+/// grid fits the ranks is not known here: rules about an axis that is 0 are left to check_grid() (fit.hpp). The result
+/// is resolved: sizes that follow from others (model.kv_heads, head_width, mlp_width) are filled. Two zeros may be
+/// left: model.vocab (the data's vocabulary) to who opens the data, and batch.micro where grid.data is 0 too, to
+/// resolve_micro() (fit.hpp).
 [[nodiscard]] Deck read_deck(const std::string& path, const std::vector<std::string>& overrides);
 
 /// The same from text; `name` stands for the file in messages. A pure function of its arguments, so that ranks which

@@ -89,6 +89,14 @@ TEST(FitGrid, RefusesTwoZerosAndNegativeSizes) {
       "with the ranks that are left");
 }
 
+TEST(Check, RefusesWhatNoNumberOfRanksCanFill) {
+  EXPECT_NO_THROW(check({0, 2, 3}));
+  EXPECT_NO_THROW(check({2, 2, 0}));
+  EXPECT_THROW(check({0, 2, 0}), InputError);
+  EXPECT_THROW(check({0, 0, 0}), InputError);
+  EXPECT_THROW(check({1, -1, 1}), InputError);
+}
+
 TEST(FitGrid, DoesNotOverflowOnMistypedSizes) {
   const int huge = 2147483647;
   EXPECT_THAT(refusal({huge, huge, huge}, 8), HasSubstr("there are 8 ranks"));

@@ -36,18 +36,14 @@ TEST(Rules, SwigluNeedsAnMlpWidth) {
   EXPECT_EQ(problems_after("activation = \"swiglu\"\nmlp_width = 88\n"), "");
 }
 
-TEST(Rules, MicroBatchesAreWholeAndDivideAmongRanksAndLanes) {
-  EXPECT_EQ(problems_after("[grid]\ndata = 3\n", {"batch.micro=2"}),
-            "d.toml:14: grid.data = 3: does not divide the 4 micro-batches of `batch.global = 8` and `batch.micro = 2` "
-            "(every "
-            "rank has as many) choose another batch or grid");
-  EXPECT_EQ(problems_after("", {"batch.micro=3"}),
-            "command line: batch.micro = 3: does not divide `batch.global = 8` (every micro-batch has the same size) "
-            "choose a "
-            "divisor");
-  EXPECT_THAT(problems_after("[numerics]\ndata_lanes = 8\n", {"batch.micro=2"}),
-              HasSubstr("does not divide the 4 micro-batches"));
-  EXPECT_THAT(problems_after("[numerics]\ndata_lanes = 6\n"), HasSubstr("no power of two"));
+TEST(Rules, DropoutGoesAsFarAsItsElementsAreCounted) {
+  EXPECT_THAT(
+      problems_after("dropout = 0.1\n", {"model.context=16777216", "model.heads=8"}),
+      HasSubstr("d.toml:13: model.dropout = 0.1: is not possible with `model.context = 16777216`, `model.heads = "
+                "8` and `model.width = 32` (heads * context"));
+  EXPECT_EQ(problems_after("dropout = 0.1\n", {"model.context=16777216", "model.heads=1", "model.head_width=8"}), "");
+  EXPECT_THAT(problems_after("dropout = 0.1\n", {"model.layers=21846"}), HasSubstr("up to 21845 layers"));
+  EXPECT_EQ(problems_after("", {"model.context=16777216", "model.layers=21846"}), "");
 }
 
 TEST(Rules, WeightsGoWithFiles) {
@@ -84,19 +80,6 @@ TEST(Resolution, FillsWhatFollowsFromOtherSizes) {
   EXPECT_EQ(deck.model.head_width, 8);
   EXPECT_EQ(deck.model.mlp_width, 128);
   EXPECT_EQ(deck.model.vocab, 0);
-}
-
-TEST(Resolution, ChoosesMicroBatchesThatLanesAndRanksDivide) {
-  const auto micro = [](int global, int ranks = 0) {
-    return deck_of("", {"batch.global=" + std::to_string(global), "grid.data=" + std::to_string(ranks)}).batch.micro;
-  };
-  EXPECT_EQ(micro(8), 1);
-  EXPECT_EQ(micro(16), 2);
-  EXPECT_EQ(micro(24), 3);
-  EXPECT_EQ(micro(24, 3), 1);
-  EXPECT_EQ(micro(64), 8);
-  EXPECT_EQ(micro(512), 8);
-  EXPECT_EQ(micro(37), 1);
 }
 
 }  // namespace

@@ -165,7 +165,7 @@ TEST(ReferencePage, HoldsEveryOption) {
 TEST(Help, ShowsASectionOrAnOption) {
   EXPECT_THAT(help_of("batch"), HasSubstr("batch.global"));
   EXPECT_THAT(help_of("batch.micro"), testing::Not(HasSubstr("batch.global\n")));
-  EXPECT_THAT(help_of("grid"), HasSubstr("Only 1 for now: this version trains on the data axis only."));
+  EXPECT_THAT(help_of("precision"), HasSubstr("Only \"fp32\" for now: this version computes in fp32."));
 }
 
 TEST(Help, NamesTheSectionsForAnUnknownOne) {
@@ -195,11 +195,35 @@ TEST(Resume, RefusesWhatChangesTheModel) {
 
 TEST(Resume, ListsWhatMayChangeWithBothValues) {
   const std::vector<Difference> differences =
-      compare_for_resume(deck_of(), deck_of("", {"model.dropout=0.1", "learning_rate.peak=1e-3", "grid.data=2"}));
+      compare_for_resume(deck_of(), deck_of("", {"model.dropout=0.1", "learning_rate.peak=1e-3", "metrics.rows=true"}));
   ASSERT_EQ(differences.size(), 3U);
   EXPECT_EQ(differences[0].key, "model.dropout");
   EXPECT_EQ(differences[0].stored, "0.0");
   EXPECT_EQ(differences[0].given, "0.1");
+  for (const Difference& difference : differences) EXPECT_FALSE(difference.refused) << difference.key;
+}
+
+TEST(Resume, LeavesTheGridAndHowItComputesFree) {
+  const std::vector<std::string> words = {"grid.data=2",
+                                          "grid.tensor=2",
+                                          "grid.pipeline=2",
+                                          "pipeline.schedule=interleaved",
+                                          "pipeline.chunks=1",
+                                          "sharding.zero_stage=3",
+                                          "sharding.group=2",
+                                          "pipeline.layers_per_stage=[1, 1]",
+                                          "recompute.mode=full",
+                                          "recompute.layers=[0]",
+                                          "numerics.tensor_slices=4",
+                                          "numerics.data_lanes=4",
+                                          "metrics.trace_steps=1",
+                                          "numerics.grid_invariant=true"};
+  const std::vector<Difference> differences = compare_for_resume(deck_of("", {"batch.micro=1"}), deck_of("", [&] {
+                                                                   std::vector<std::string> all = words;
+                                                                   all.emplace_back("batch.micro=1");
+                                                                   return all;
+                                                                 }()));
+  EXPECT_EQ(differences.size(), words.size() - 1);  // one part a stage is the default
   for (const Difference& difference : differences) EXPECT_FALSE(difference.refused) << difference.key;
 }
 

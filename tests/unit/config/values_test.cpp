@@ -86,25 +86,13 @@ TEST(Values, OfBiasAreBooleansOrOneWord) {
 }
 
 TEST(Values, ThatThisVersionLacksAreRefusedByName) {
-  EXPECT_EQ(problems_after("[grid]\ntensor = 2\n"),
-            "d.toml:14: grid.tensor = 2: not available (this version trains on the data axis only) set it to 1");
-  const std::vector<std::string> refused = {"grid.pipeline=2",
-                                            "pipeline.schedule=gpipe",
-                                            "pipeline.chunks=2",
-                                            "pipeline.layers_per_stage=[1,1]",
-                                            "sharding.zero_stage=2",
-                                            "sharding.group=2",
-                                            "recompute.mode=full",
-                                            "recompute.layers=[0]",
-                                            "precision.compute=bf16",
-                                            "precision.loss_scale_initial=2.0",
-                                            "precision.loss_scale_window=5",
-                                            "numerics.tensor_slices=2",
-                                            "numerics.audit_steps=100",
-                                            "numerics.trace=true",
-                                            "checkpoint.asynchronous=true",
-                                            "metrics.trace_steps=3",
-                                            "comm.backend=nccl"};
+  EXPECT_EQ(
+      problems_after("[precision]\ncompute = \"bf16\"\n"),
+      "d.toml:14: precision.compute = \"bf16\": not available (this version computes in fp32) set it to \"fp32\"");
+  const std::vector<std::string> refused = {
+      "precision.compute=bf16",        "precision.compute=fp16",   "precision.loss_scale_initial=2.0",
+      "precision.loss_scale_window=5", "numerics.audit_steps=100", "numerics.trace=true",
+      "checkpoint.asynchronous=true",  "comm.backend=nccl",        "comm.backend=staged"};
   for (const std::string& word : refused) {
     EXPECT_THAT(problems_after("", {word}), HasSubstr("not available (this version")) << word;
   }
@@ -115,6 +103,27 @@ TEST(Values, ThatAreNeutralAreAcceptedEvenIfTheirFeatureIsNotThere) {
                                 "recompute.mode=none", "precision.compute=fp32", "numerics.trace=false",
                                 "comm.backend=mpi", "pipeline.layers_per_stage=[]", "numerics.on_nonfinite=skip"}),
             "");
+}
+
+TEST(Values, OfTheGridAreAcceptedOnEveryAxis) {
+  const Deck deck = deck_of(
+      "", {"grid.data=2", "grid.tensor=2", "grid.pipeline=2", "pipeline.schedule=zero_bubble_h2",
+           "pipeline.layers_per_stage=[2, 0]", "sharding.zero_stage=3", "sharding.group=2", "recompute.mode=selective",
+           "recompute.layers=[1]", "numerics.tensor_slices=4", "metrics.trace_steps=3"});
+  EXPECT_EQ(deck.grid.tensor, 2);
+  EXPECT_EQ(deck.grid.pipeline, 2);
+  EXPECT_EQ(deck.pipeline.schedule, "zero_bubble_h2");
+  EXPECT_EQ(deck.pipeline.layers_per_stage, (std::vector<std::int64_t>{2, 0}));
+  EXPECT_EQ(deck.sharding.zero_stage, 3);
+  EXPECT_EQ(deck.sharding.group, 2);
+  EXPECT_EQ(deck.recompute.mode, model::Recompute::selective);
+  EXPECT_EQ(deck.recompute.layers, std::vector<std::int64_t>{1});
+  EXPECT_EQ(deck.numerics.tensor_slices, 4);
+  EXPECT_EQ(deck.metrics.trace_steps, 3);
+  for (const char* schedule : {"naive", "gpipe", "1f1b", "interleaved", "zero_bubble", "zero_bubble_h2"}) {
+    EXPECT_EQ(deck_of("", {std::string("pipeline.schedule=") + schedule}).pipeline.schedule, schedule);
+  }
+  EXPECT_EQ(deck_of("", {"recompute.mode=full"}).recompute.mode, model::Recompute::full);
 }
 
 TEST(CommandLine, ReplacesTheDeckAndIsNotCheckedTwice) {
