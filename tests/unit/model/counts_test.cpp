@@ -37,6 +37,89 @@ TEST(ParameterCount, IsThatOfThePublishedLlamaModels) {
   EXPECT_EQ(parameter_count(llama), 8030261248);
 }
 
+TEST(HeldParameterCount, AddsUpOverChunks) {
+  const layers::Range all{.begin = 0, .count = 1};
+  ModelOptions options = gpt2(12, 768, 12);
+  for (const bool tied : {true, false}) {
+    options.tied_embeddings = tied;
+    for (const int stages : {1, 3, 4}) {
+      std::int64_t sum = 0;
+      for (const ChunkRange& chunk : partition(resolved(options), stages, 1, {})) {
+        sum += held_parameter_count(options, chunk, 1, all);
+      }
+      const std::int64_t copies = tied && stages > 1 ? 1 : 0;  // the last stage has the table too
+      EXPECT_EQ(sum, parameter_count(options) + copies * 50257 * 768) << stages;
+    }
+  }
+  const ChunkRange end{.first_block = 11, .num_blocks = 1, .head = true};
+  options.tied_embeddings = true;
+  EXPECT_EQ(held_parameter_count(options, end, 1, all, false) - held_parameter_count(options, end, 1, all, true),
+            50257 * 768);
+}
+
+TEST(HeldParameterCount, CountsOnEveryTensorRankWhatIsNotCut) {
+  const ModelOptions options = resolved(gpt2(12, 768, 12));
+  const std::int64_t uncut = 12 * (4 * 768 + 2 * 768) + 1024 * 768 + 2 * 768;
+  for (const std::int64_t ranks : {1, 2, 4}) {
+    std::int64_t sum = 0;
+    for (std::int64_t rank = 0; rank < ranks; ++rank) {
+      const layers::Range slices{.begin = rank * 4 / ranks, .count = 4 / ranks};
+      sum += held_parameter_count(options, whole_model(options), 4, slices);
+    }
+    EXPECT_EQ(sum, parameter_count(options) + (ranks - 1) * uncut) << ranks;
+  }
+}
+
+TEST(HeldParameterCount, HasKeyValueHeadsOnEveryRankWhoseSlicesReadThem) {
+  const ModelOptions options{.layers = 1,
+                             .width = 24,
+                             .heads = 8,
+                             .kv_heads = 2,
+                             .head_width = 3,
+                             .mlp_width = 16,
+                             .context = 4,
+                             .vocab = 0,
+                             .norm = Norm::rmsnorm,
+                             .position = Position::rotary,
+                             .bias = Bias::qkv};
+  const ChunkRange block{.num_blocks = 1};
+  const auto held = [&](std::int64_t begin, std::int64_t count) {
+    return held_parameter_count(options, block, 4, {.begin = begin, .count = count});
+  };
+  const std::int64_t norms = 2 * 24;
+  const std::int64_t slice = 24 * 2 * 3 * 2 + 2 * 3 + 2 * 24 * 4;  // two heads of query and output, four mlp columns
+  const std::int64_t key_value = 2 * 24 * 3 + 2 * 3;               // a head of each with its biases
+  EXPECT_EQ(held(0, 1), slice + key_value + norms);
+  EXPECT_EQ(held(3, 1), slice + key_value + norms);
+  EXPECT_EQ(held(0, 2), 2 * slice + key_value + norms);
+  EXPECT_EQ(held(1, 2), 2 * slice + 2 * key_value + norms);
+  EXPECT_EQ(held(0, 4), 4 * slice + 2 * key_value + norms);
+}
+
+TEST(HeldParameterCount, LeavesLastSlicesOfAShortVocabularyEmpty) {
+  const ModelOptions options{.layers = 1, .width = 3, .heads = 1, .context = 7, .vocab = 5};
+  const ChunkRange start{.embedding = true};
+  const std::int64_t positions = 7 * 3;
+  const std::int64_t rows[] = {2, 2, 1, 0};
+  for (std::int64_t slice = 0; slice < 4; ++slice) {
+    EXPECT_EQ(held_parameter_count(options, start, 4, {.begin = slice, .count = 1}), positions + rows[slice] * 3);
+  }
+}
+
+TEST(ChunkFlopPerToken, AddsUpToTheModelsByChunkAndByPass) {
+  for (const int stages : {1, 2, 5}) {
+    const ModelOptions options = resolved(gpt2(12, 768, 12));
+    double sum = 0;
+    for (const ChunkRange& chunk : partition(options, stages, 1, {}))
+      sum += chunk_flop_per_token(options, chunk).total();
+    EXPECT_DOUBLE_EQ(sum, flop_per_token(options));
+  }
+  const PassFlop block = block_flop_per_token(gpt2(12, 768, 12));
+  EXPECT_DOUBLE_EQ(block.forward, 24.0 * 768 * 768 + 2.0 * 768 * 1024);
+  EXPECT_DOUBLE_EQ(block.backward_input, 24.0 * 768 * 768 + 4.0 * 768 * 1024);
+  EXPECT_DOUBLE_EQ(block.backward_weight, 24.0 * 768 * 768);
+}
+
 TEST(FlopPerToken, IsTheFormulaForGpt2Sizes) {
   const double expected = 6.0 * (12.0 * 12 * 768 * 768 + 50257.0 * 768) + 6.0 * 12 * 768 * 1024;
   EXPECT_DOUBLE_EQ(flop_per_token(gpt2(12, 768, 12)), expected);
