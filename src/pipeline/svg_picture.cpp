@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "trireme/base/text.hpp"
 #include "trireme/pipeline/timeline.hpp"
 
 namespace trireme::pipeline {
@@ -163,7 +164,7 @@ class Picture {
     }
     if (names.empty()) return;
     add_swatch(at, colour_of(""));
-    add_label(at + 14, fmt::format("{}", fmt::join(names, ", ")));
+    add_label(at + 14, join({names.begin(), names.end()}));
   }
   void add_swatch(double at, Colour colour) {
     add("<rect x=\"{:.1f}\" y=\"42\" width=\"13\" height=\"13\" fill=\"{}\"/>", at, hex(colour));
