@@ -63,7 +63,7 @@ struct Head::Chunk {
 
 Head::Head(tensor::ParameterStore& parameters, const HeadOptions& options, const TensorAxis& axis)
     : options_(options), norm_(parameters, options.norm, axis), row_sums_(norm_.parameters()) {
-  tensor::Parameter weight{.name = "head.weight",
+  tensor::Parameter weight{.name = head_table_name,
                            .global_shape = {options.vocab, options.width},
                            .initial = tensor::Initial::normal,
                            .deviation = options.initial_deviation,

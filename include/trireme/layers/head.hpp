@@ -10,6 +10,9 @@
 
 namespace trireme::layers {
 
+/// Name of the head's table, or of the second gradient of a tied one.
+inline constexpr const char* head_table_name = "head.weight";
+
 struct HeadOptions {
   NormOptions norm;
   std::int64_t vocab = 0;
