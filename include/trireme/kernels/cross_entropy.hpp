@@ -11,7 +11,7 @@ namespace trireme::kernels {
 
 /// Of each row of a slice: its largest logit, sum(exp(logit - largest)), and the target's logit (0 when the target is
 /// in another slice). The logits become exp(logit - largest), which cross_entropy_gradient() goes on from.
-/// An empty slice (V = 0) gives -infinity, 0, 0.
+/// An empty slice (V = 0), and one whose logits are all -infinity, gives -infinity, 0, 0.
 /// logits: [N, P] fp32; first_id: token number of the slice's first; targets: [N] int32; statistics: [N, 3] fp32.
 void cross_entropy_statistics(const device::Device& device, const tensor::Tensor& logits, std::int64_t vocab,
                               std::int64_t first_id, const tensor::Tensor& targets, const tensor::Tensor& statistics);
