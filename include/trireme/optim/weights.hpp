@@ -47,12 +47,11 @@ class Weights {
   [[nodiscard]] const BucketLayout& layout(int bucket) const;
   [[nodiscard]] const WeightsOptions& options() const noexcept;
 
-  /// Draws the first weights: a function of seed, name and global index. Buckets in use are not touched well: none may
-  /// be.
+  /// Draws the first weights: a function of seed, name and global index. No bucket may be in use.
   void draw(std::uint64_t seed);
 
   /// Makes the weights of a bucket readable through parameter.weight, until release() was called as often. Waits for
-  /// the gather. Contract: a place is not in use by another bucket.
+  /// the gather. Contract: one of the bucket's places is not in use by another.
   void acquire(int bucket);
   /// Starts the gather without waiting; nothing when no place is free. acquire() comes later.
   void prefetch(int bucket);
