@@ -1,5 +1,7 @@
 #include "command_line.hpp"
 
+#include <sstream>
+
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
@@ -31,6 +33,23 @@ std::string fault_of_amount(const std::string& text) {
   double value = 0;
   if (CLI::detail::lexical_cast(text, value) && value >= 0 && value <= 1e18) return {};
   return fmt::format("`{}` is no number from 0 to 1e18", text);
+}
+
+/// `2x1x4`: data x tensor x pipeline, as every grid is written.
+void add_grid(CLI::App& command, comm::GridOptions& grid, const char* sentence) {
+  const auto parse = [&grid](const std::string& text) {
+    std::vector<std::string> parts;
+    std::string part;
+    for (std::istringstream stream(text); std::getline(stream, part, 'x');) parts.push_back(part);
+    std::vector<int> extents(parts.size());
+    bool good = parts.size() == 3 && text.back() != 'x';
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      good = good && CLI::detail::lexical_cast(parts[i], extents[i]) && extents[i] > 0 && extents[i] <= 1 << 20;
+    }
+    if (!good) throw CLI::ValidationError("--grid", "`" + text + "` is no grid such as 2x1x4");
+    grid = {.data = extents[0], .tensor = extents[1], .pipeline = extents[2]};
+  };
+  command.add_option_function<std::string>("--grid", parse, sentence);
 }
 
 void add_train(CLI::App& app, CommandLine& line) {
@@ -68,13 +87,16 @@ void add_generate(CLI::App& app, CommandLine& line) {
   command->add_option("--top-k", options.top_k, "draw among the k likeliest; 0: among all")
       ->check(fault_of_amount, "0...");
   command->add_option("--seed", options.seed, "of the draws");
+  add_grid(*command, options.grid, "data x tensor x pipeline, such as 1x2x2; else the ranks are a pipeline");
   command->callback([&line] { line.command = Command::generate; });
 }
 
 void add_evaluate(CLI::App& app, CommandLine& line) {
   CLI::App* command = app.add_subcommand("evaluate", "Loss of a checkpoint over datasets; alone or under mpirun");
-  command->add_option("checkpoint", line.checkpoint, "run folder (its newest) or step folder")->required();
-  command->add_option("data", line.data, "datasets made by `trireme prepare`")->required();
+  infer::EvaluateOptions& options = line.evaluate;
+  command->add_option("checkpoint", options.checkpoint, "run folder (its newest) or step folder")->required();
+  command->add_option("data", options.data, "datasets made by `trireme prepare`")->required();
+  add_grid(*command, options.grid, "data x tensor x pipeline, such as 1x2x2; else the ranks share the data");
   command->callback([&line] { line.command = Command::evaluate; });
 }
 

@@ -33,9 +33,9 @@ struct CommandLine {
   std::vector<std::string> overrides;
   data::PrepareOptions prepare;
   infer::GenerateOptions generate;
-  std::string checkpoint;         ///< evaluate, checkpoint ...
-  std::string other_checkpoint;   ///< diff
-  std::vector<std::string> data;  ///< evaluate
+  infer::EvaluateOptions evaluate;
+  std::string checkpoint;        ///< checkpoint ...
+  std::string other_checkpoint;  ///< diff
   std::string bench = "gemm";
   bool json = false;
   std::string section;  ///< help

@@ -40,11 +40,6 @@ void print_version() {
 /// Commands of one process that never touch MPI: they run on login nodes.
 int run_alone(const CommandLine& line) {
   switch (line.command) {
-    case Command::generate: {
-      const auto self = comm::make_self_communicator();
-      infer::generate(*self, whole_machine(1), line.generate);
-      return 0;
-    }
     case Command::bench: {
       const device::Device device = whole_machine(1);
       return line.bench == "kernels" ? bench::run_kernels_bench(device, line.json)
@@ -71,7 +66,8 @@ int run_alone(const CommandLine& line) {
 }
 
 bool needs_ranks(Command command) {
-  return command == Command::train || command == Command::prepare || command == Command::evaluate;
+  return command == Command::train || command == Command::prepare || command == Command::generate ||
+         command == Command::evaluate;
 }
 
 int run_on_ranks(const CommandLine& line, comm::Communicator& world) {
@@ -82,8 +78,12 @@ int run_on_ranks(const CommandLine& line, comm::Communicator& world) {
       data::prepare(world, line.prepare);
       return 0;
     default: {
-      const int ranks_on_node = world.split_by_host()->size();
-      infer::evaluate(world, whole_machine(ranks_on_node), line.checkpoint, line.data);
+      const device::Device device = whole_machine(world.split_by_host()->size());
+      if (line.command == Command::evaluate) {
+        infer::evaluate(world, device, line.evaluate);
+      } else {
+        infer::generate(world, device, line.generate);
+      }
       return 0;
     }
   }

@@ -75,9 +75,9 @@ struct Norm {
     rows.push_back(moving("rms_norm forward", shape, 2 * elements,
                           [this] { kernels::rms_norm_forward(device, x, gain, epsilon, y, rstd); }));
     rows.push_back(
-        moving("residual_add", shape, 3 * elements, [this] { kernels::residual_add(device, {}, 1, x, y, dx); }));
+        moving("residual_add", shape, 3 * elements, [this] { kernels::residual_add(device, {}, x, y, dx); }));
     rows.push_back(moving("residual_add, dropout", shape, 3 * elements,
-                          [this] { kernels::residual_add(device, {.probability = 0.1F, .seed = 1}, 1, x, y, dx); }));
+                          [this] { kernels::residual_add(device, {.probability = 0.1F, .seed = 1}, x, y, dx); }));
     rows.push_back(moving("column_sum", shape, elements,
                           [this] { kernels::column_sum(device, x, dbias, Write::set, sum_scratch); }));
   }
@@ -149,20 +149,27 @@ struct Loss {
         logits(random_tensor(arena, {head_chunk, padded_vocab})),
         targets(random_ids(arena, head_chunk, vocab)),
         coefficients(random_tensor(arena, {head_chunk})),
-        log_probability(random_tensor(arena, {head_chunk})) {}
+        log_probability(random_tensor(arena, {head_chunk})),
+        statistics(random_tensor(arena, {head_chunk, 3})),
+        normalizer(random_tensor(arena, {head_chunk, 2})) {}
 
   void append_rows(std::vector<Row>& rows) const {
     constexpr double elements = 1.0 * head_chunk * vocab;
     const std::string shape = shape_text(head_chunk, vocab);
-    rows.push_back(moving("cross_entropy", shape, elements,
-                          [this] { kernels::cross_entropy(device, logits, vocab, targets, {}, log_probability); }));
-    rows.push_back(moving("cross_entropy, gradient", shape, 2 * elements, [this] {
-      kernels::cross_entropy(device, logits, vocab, targets, coefficients, log_probability);
+    rows.push_back(moving("cross_entropy", shape, 2 * elements, [this] { forward(); }));
+    rows.push_back(moving("cross_entropy, gradient", shape, 4 * elements, [this] {
+      forward();
+      kernels::cross_entropy_gradient(device, logits, vocab, 0, targets, coefficients, statistics, normalizer);
     }));
+  }
+  void forward() const {
+    kernels::cross_entropy_statistics(device, logits, vocab, 0, targets, statistics);
+    kernels::cross_entropy_combine(device, statistics.reshaped({1, head_chunk, 3}), coefficients, log_probability,
+                                   normalizer);
   }
 
   const Device& device;
-  Tensor logits, targets, coefficients, log_probability;
+  Tensor logits, targets, coefficients, log_probability, statistics, normalizer;
 };
 
 struct Update {

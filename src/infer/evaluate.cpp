@@ -13,10 +13,11 @@
 
 namespace trireme::infer {
 
-void evaluate(comm::Communicator& world, const device::Device& device, const std::string& checkpoint,
-              const std::vector<std::string>& paths) {
+void evaluate(comm::Communicator& world, const device::Device& device, const EvaluateOptions& wanted) {
   constexpr std::int64_t micro_batch = 4;
-  LoadedModel model(world, device, checkpoint,
+  const std::vector<std::string>& paths = wanted.data;
+  const comm::ProcessGrid grid(world, comm::fit_grid(wanted.grid, world.size()));
+  LoadedModel model(grid, device, wanted.checkpoint,
                     [](model::Stage& stage, device::Arena& arena) { stage.allocate_evaluation(arena, micro_batch); });
   const model::ModelOptions& options = model.stage().options();
   data::Dataset dataset;
@@ -30,8 +31,9 @@ void evaluate(comm::Communicator& world, const device::Device& device, const std
         fmt::format("`{}` has a vocabulary of {} (the checkpoint's model has {}) use data of the same tokenizer",
                     paths.front(), dataset.vocab(), options.vocab));
   }
-  const data::ValidationSet validation(dataset, options.context, micro_batch, world.rank(), world.size(), 0);
-  const pipeline::Evaluation result = pipeline::evaluate(model.stage(), validation, world);
+  const data::ValidationSet validation(dataset, options.context, micro_batch, grid.coordinate(comm::Axis::data),
+                                       grid.size(comm::Axis::data), 0);
+  const pipeline::Evaluation result = pipeline::evaluate(model.stage(), validation, grid, nullptr);
   log::info("checkpoint {}\ntokens     {}\nloss       {:.6f} nats per token\nperplexity {:.4f}", model.path(),
             result.counted, result.loss, std::exp(result.loss));
 }

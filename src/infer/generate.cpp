@@ -5,6 +5,7 @@
 #include "trireme/base/error.hpp"
 #include "trireme/infer/infer.hpp"
 #include "trireme/kernels/random.hpp"
+#include "trireme/pipeline/evaluate.hpp"
 #include "trireme/text/tokenizer.hpp"
 
 #include "infer/loaded_model.hpp"
@@ -43,8 +44,9 @@ std::size_t unfinished_bytes(const std::string& text) {
 /// Prints the text of a growing list of ids as far as its characters are whole.
 class TextStream {
  public:
-  explicit TextStream(const text::Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
+  TextStream(const text::Tokenizer& tokenizer, bool speaks) : tokenizer_(tokenizer), speaks_(speaks) {}
   void show(const std::vector<std::int32_t>& ids) {
+    if (!speaks_) return;
     const std::string text = tokenizer_.decode(ids);
     const std::size_t whole = text.size() - unfinished_bytes(text);
     if (whole > printed_) print(text.substr(printed_, whole - printed_));
@@ -53,6 +55,7 @@ class TextStream {
 
  private:
   const text::Tokenizer& tokenizer_;
+  bool speaks_;
   std::size_t printed_ = 0;
 };
 
@@ -73,15 +76,16 @@ std::vector<std::int32_t> encode_prompt(const text::Tokenizer& tokenizer, const 
 
 }  // namespace
 
-void generate(comm::Communicator& self, const device::Device& device, const GenerateOptions& options) {
-  LoadedModel model(self, device, options.checkpoint,
+void generate(comm::Communicator& world, const device::Device& device, const GenerateOptions& options) {
+  const comm::ProcessGrid grid(world, comm::fit_grid(options.grid, world.size()));
+  LoadedModel model(grid, device, options.checkpoint,
                     [](model::Stage& stage, device::Arena& arena) { stage.allocate_generation(arena); });
   model::Stage& stage = model.stage();
   const auto tokenizer = text::make_tokenizer(model.metadata().tokenizer_kind, model.metadata().tokenizer_model);
   const std::int64_t context = stage.options().context;
 
   std::vector<std::int32_t> ids = encode_prompt(*tokenizer, options.prompt, stage.options().vocab);
-  TextStream stream(*tokenizer);
+  TextStream stream(*tokenizer, world.rank() == 0);
   stream.show(ids);
   std::size_t fed = ids.size() > static_cast<std::size_t>(context) ? ids.size() - static_cast<std::size_t>(context) : 0;
   for (std::int64_t index = 0; index < options.tokens; ++index) {
@@ -89,7 +93,8 @@ void generate(comm::Communicator& self, const device::Device& device, const Gene
       stage.clear_sequence();
       fed = ids.size() - static_cast<std::size_t>(std::max<std::int64_t>(1, context / 2));
     }
-    const std::span<const float> logits = stage.continue_sequence(std::span(ids).subspan(fed));
+    const std::vector<float> logits =
+        pipeline::continue_sequence(stage, std::span(ids).subspan(fed), grid.along(comm::Axis::pipeline));
     // A model may have more rows than the tokenizer has ids; those are never drawn.
     const std::size_t known = std::min<std::size_t>(logits.size(), static_cast<std::size_t>(tokenizer->vocab()));
     fed = ids.size();
@@ -97,7 +102,7 @@ void generate(comm::Communicator& self, const device::Device& device, const Gene
                                options.temperature, options.top_k, uniform_at(options.seed, index)));
     stream.show(ids);
   }
-  print("\n");
+  if (world.rank() == 0) print("\n");
 }
 
 }  // namespace trireme::infer

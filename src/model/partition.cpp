@@ -57,10 +57,12 @@ void check_given(const Counts& given, std::int64_t layers, int stages, int chunk
   // Numbers above `layers` are wrong by themselves, and so they cannot overflow the sum.
   const bool small = std::all_of(given.begin(), given.end(), [&](std::int64_t count) { return count <= layers; });
   if (small && std::accumulate(given.begin(), given.end(), std::int64_t{0}) == layers) return;
+  std::vector<std::string> numbers;
+  for (const std::int64_t count : given) numbers.push_back(std::to_string(count));
   throw InputError(fmt::format(
       "`pipeline.layers_per_stage` = [{}] does not add up to `model.layers` = {} (every block stands on one "
       "stage) change one of them",
-      fmt::join(given, ", "), layers));
+      join(numbers), layers));
 }
 
 /// Blocks are equal, so giving each to whoever is least loaded makes the largest load as small as it can be. Of equal

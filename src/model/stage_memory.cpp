@@ -7,6 +7,7 @@
 namespace trireme::model {
 
 using device::MemoryClass;
+using layers::BlockActivations;
 
 void Stage::allocate_weights(device::Arena& arena) {
   for (tensor::Parameter& parameter : parameters_.all()) {
@@ -15,39 +16,120 @@ void Stage::allocate_weights(device::Arena& arena) {
   }
 }
 
+/// What every use of the stage needs: buffers of the tensor axis, scratch, the rotary table, the head's.
 void Stage::allocate_common(device::Arena& arena, std::int64_t batch, std::int64_t tokens) {
   const std::int64_t rows = batch * tokens;
-  std::int64_t scratch = head_->scratch_bytes(rows);
-  for (const layers::Block& block : blocks_) scratch = std::max(scratch, block.scratch_bytes(device_, batch, tokens));
+  axis_.allocate(arena, rows);
+  std::int64_t scratch = 0;
+  for (const Chunk& chunk : chunks_) {
+    for (const layers::Block& block : chunk.blocks) {
+      scratch = std::max(scratch, block.scratch_bytes(context(), batch, tokens));
+    }
+  }
+  if (head_) scratch = std::max(scratch, head_->scratch_bytes(rows));
   scratch_ = tensor::allocate(arena, {scratch}, Dtype::u8, MemoryClass::buffers);
   if (options_.position == Position::rotary) {
     rotary_table_ = tensor::allocate(arena, {options_.context, options_.head_width}, Dtype::f32, MemoryClass::buffers);
     if (!arena.measuring()) kernels::rotary_table(options_.rotary_base, rotary_table_);
   }
-  embedded_ = tensor::allocate(arena, {rows, options_.width}, Dtype::f32, MemoryClass::activations);
-  branch_ = tensor::allocate(arena, {rows, options_.width}, Dtype::f32, MemoryClass::activations);
+  branch_ = tensor::allocate(arena, {axis_.max_own_rows(rows), options_.width}, Dtype::f32, MemoryClass::activations);
+  if (!head_) return;
   log_probability_ = tensor::allocate(arena, {rows}, Dtype::f32, MemoryClass::activations);
-  head_activations_ = head_->allocate(arena, rows);
+  coefficients_ = tensor::allocate(arena, {rows}, Dtype::f32, MemoryClass::activations);
+  head_activations_ = head_->allocate(arena, axis_, rows);
 }
 
-void Stage::allocate_training(device::Arena& arena, std::int64_t micro_batch) {
+BlockActivations Stage::allocate_block(device::Arena& arena, const layers::Block& block, Recompute recompute,
+                                       std::int64_t batch, std::int64_t tokens) {
+  switch (recompute) {
+    case Recompute::none:
+      return block.allocate(arena, axis_, batch, tokens, nullptr);
+    case Recompute::selective:
+      if (shared_core_.output.shape.num_dims() == 0) {
+        shared_core_ = block.allocate_core(arena, axis_, batch, tokens);
+      }
+      return block.allocate(arena, axis_, batch, tokens, &shared_core_);
+    case Recompute::full:
+      break;
+  }
+  if (made_again_.middle.shape.num_dims() == 0) made_again_ = block.allocate(arena, axis_, batch, tokens, nullptr);
+  BlockActivations output_only;
+  output_only.output = tensor::allocate(arena, {axis_.max_own_rows(batch * tokens), options_.width}, Dtype::f32,
+                                        MemoryClass::activations);
+  return output_only;
+}
+
+Stage::Slot Stage::allocate_slot(device::Arena& arena, const Chunk& chunk, std::int64_t batch) {
+  const tensor::Shape own{axis_.max_own_rows(batch * options_.context), options_.width};
+  Slot slot;
+  slot.input = tensor::allocate(arena, own, Dtype::f32, MemoryClass::activations);
+  slot.gradient = tensor::allocate(arena, own, Dtype::f32, MemoryClass::activations);
+  for (std::size_t index = 0; index < chunk.blocks.size(); ++index) {
+    const Recompute recompute = recompute_of(chunk.range.first_block + static_cast<std::int64_t>(index));
+    slot.blocks.push_back(allocate_block(arena, chunk.blocks[index], recompute, batch, options_.context));
+  }
+  return slot;
+}
+
+void Stage::allocate_training(device::Arena& arena, std::int64_t micro_batch, const std::vector<ChunkSlots>& slots) {
+  TRIREME_EXPECT(slots.size() == chunks_.size());
   const std::int64_t tokens = options_.context;
-  const std::int64_t rows = micro_batch * tokens;
   allocate_common(arena, micro_batch, tokens);
-  gradient_ = tensor::allocate(arena, {rows, options_.width}, Dtype::f32, MemoryClass::activations);
-  coefficients_ = tensor::allocate(arena, {rows}, Dtype::f32, MemoryClass::activations);
-  for (const layers::Block& block : blocks_) activations_.push_back(block.allocate(arena, micro_batch, tokens));
-  if (!blocks_.empty()) block_gradients_ = blocks_.front().allocate_gradients(arena, rows);
+  bool fused = false;
+  for (std::size_t c = 0; c < chunks_.size(); ++c) {
+    Chunk& chunk = chunks_[c];
+    for (int slot = 0; slot < slots[c].activations; ++slot) {
+      chunk.slots.push_back(allocate_slot(arena, chunk, micro_batch));
+    }
+    chunk.gradients.resize(static_cast<std::size_t>(slots[c].gradients));
+    for (std::size_t index = 0; index < chunk.blocks.size(); ++index) {
+      const Recompute recompute = recompute_of(chunk.range.first_block + static_cast<std::int64_t>(index));
+      const bool core_again = recompute == Recompute::selective;
+      fused |= chunk.gradients.empty() || recompute == Recompute::full;
+      for (std::vector<layers::BlockGradients>& set : chunk.gradients) {
+        set.push_back(recompute == Recompute::full
+                          ? layers::BlockGradients{}
+                          : chunk.blocks[index].allocate_gradients(arena, axis_, micro_batch, tokens, core_again));
+      }
+    }
+  }
+  if (!fused) return;
+  for (const Chunk& chunk : chunks_) {
+    if (chunk.blocks.empty()) continue;
+    block_gradients_ = chunk.blocks.front().allocate_gradients(arena, axis_, micro_batch, tokens,
+                                                               recompute_.mode == Recompute::selective);
+    return;
+  }
+}
+
+/// Forward passes only: all blocks work in the same activations, whose output is their input too (a block writes it
+/// last).
+Stage::Slot Stage::allocate_forward_slot(device::Arena& arena, std::size_t blocks, std::int64_t batch) {
+  Slot slot;
+  slot.input = tensor::allocate(arena, {axis_.max_own_rows(batch * options_.context), options_.width}, Dtype::f32,
+                                MemoryClass::activations);
+  BlockActivations output_only;
+  output_only.output = made_again_.output;
+  slot.blocks.assign(blocks, output_only);
+  return slot;
 }
 
 void Stage::allocate_evaluation(device::Arena& arena, std::int64_t micro_batch) {
   allocate_common(arena, micro_batch, options_.context);
-  if (!blocks_.empty()) activations_.push_back(blocks_.front().allocate(arena, micro_batch, options_.context));
+  for (const Chunk& chunk : chunks_) {
+    if (chunk.blocks.empty() || made_again_.middle.shape.num_dims() > 0) continue;
+    made_again_ = chunk.blocks.front().allocate(arena, axis_, micro_batch, options_.context, nullptr);
+  }
+  for (Chunk& chunk : chunks_) chunk.slots.push_back(allocate_forward_slot(arena, chunk.blocks.size(), micro_batch));
 }
 
 void Stage::allocate_generation(device::Arena& arena) {
   allocate_evaluation(arena, 1);
-  for (const layers::Block& block : blocks_) caches_.push_back(block.allocate_cache(arena, options_.context));
+  for (Chunk& chunk : chunks_) {
+    for (const layers::Block& block : chunk.blocks) {
+      chunk.caches.push_back(block.allocate_cache(arena, axis_, options_.context));
+    }
+  }
 }
 
 }  // namespace trireme::model

@@ -1,20 +1,167 @@
 #include "trireme/pipeline/executor.hpp"
 
+#include <thread>
+#include <utility>
+
+#include "trireme/base/error.hpp"
+
+#include "pipeline/tags.hpp"
+
 namespace trireme::pipeline {
 
-void run(const ActionList& actions, model::Stage& stage, const data::StepBatch& batch, const model::StepKey& key,
-         model::CrossEntropyLoss& loss, optim::GradientSync& gradients) {
-  for (const Action& action : actions) {
-    const data::Batch& micro_batch = batch.micro_batches[static_cast<std::size_t>(action.micro_batch)];
+namespace {
+
+using RequestPointer = std::unique_ptr<comm::Request>;
+
+/// The messages of one activation slot.
+struct SlotMessages {
+  RequestPointer receive_input;
+  RequestPointer receive_gradient;
+  RequestPointer send_output;
+  RequestPointer send_gradient;
+};
+
+/// Notes what takes time, if anybody wants to know.
+class Recorder {
+ public:
+  Recorder(std::vector<Event>* events, const Timer& clock, int row) : events_(events), clock_(clock), row_(row) {}
+  template <class Work>
+  void operator()(std::string_view name, const Action& action, Work&& work) {
+    const double begin = events_ != nullptr ? clock_.seconds() : 0;
+    work();
+    if (events_ == nullptr) return;
+    events_->push_back({.row = row_,
+                        .name = std::string(name),
+                        .micro_batch = action.micro_batch,
+                        .chunk = action.chunk,
+                        .begin_s = begin,
+                        .end_s = clock_.seconds()});
+  }
+
+ private:
+  std::vector<Event>* events_;
+  const Timer& clock_;
+  int row_;
+};
+
+}  // namespace
+
+std::vector<model::ChunkSlots> chunk_slots(const Slots& slots) {
+  std::vector<model::ChunkSlots> chunks;
+  for (std::size_t c = 0; c < slots.num_activations.size(); ++c) {
+    chunks.push_back({.activations = slots.num_activations[c], .gradients = slots.num_gradients[c]});
+  }
+  return chunks;
+}
+
+struct Executor::Messages {
+  std::vector<std::vector<SlotMessages>> slots;  // [chunk][slot]
+  SlotMessages& of(int chunk, int slot) {
+    return slots[static_cast<std::size_t>(chunk)][static_cast<std::size_t>(slot)];
+  }
+};
+
+Executor::Executor(Schedule schedule, comm::Communicator& pipeline_axis)
+    : schedule_(std::move(schedule)),
+      axis_(pipeline_axis),
+      slots_(assign_slots(schedule_.actions[static_cast<std::size_t>(pipeline_axis.rank())])),
+      messages_(std::make_unique<Messages>()) {
+  TRIREME_EXPECT(schedule_.stages == pipeline_axis.size());
+  for (const int count : slots_.num_activations) messages_->slots.emplace_back(static_cast<std::size_t>(count));
+  // A list whose passes are all fused uses one gradient slot, which is the stage's own.
+  bool split = false;
+  for (const Action& action : schedule_.actions[static_cast<std::size_t>(axis_.rank())]) {
+    split |= action.kind == ActionKind::backward_weight;
+  }
+  if (!split) slots_.num_gradients.assign(slots_.num_gradients.size(), 0);
+}
+
+Executor::~Executor() = default;
+
+void Executor::run(model::Stage& stage, const data::StepBatch& batch, const model::TrainingStep& step,
+                   std::vector<Event>* events, const Timer& clock) {
+  const int here = axis_.rank();
+  Recorder record(events, clock, here);
+  const auto progress = [&] {
+    step.gradients.poll();
+    step.weights.poll();
+  };
+  const auto wait = [&](RequestPointer& request) {
+    if (!request) return;
+    while (!request->test()) {
+      progress();
+      std::this_thread::yield();
+    }
+    request.reset();
+  };
+
+  for (const Action& action : schedule_.actions[static_cast<std::size_t>(here)]) {
+    const auto chunk = static_cast<std::size_t>(action.chunk);
+    const auto number = static_cast<std::size_t>(action.micro_batch);
+    const data::Batch& micro_batch = batch.micro_batches[number];
+    const std::int64_t rows = micro_batch.sequences * micro_batch.context;
+    const int slot = slots_.activation[chunk][number];
+    const int gradient_slot = slots_.gradient[chunk][number];
+    SlotMessages& messages = messages_->of(action.chunk, slot);
+    const auto take_slot = [&] {
+      wait(messages.send_output);
+      wait(messages.send_gradient);
+    };
+    const auto compute = [&](RequestPointer& needed, auto&& work) {
+      if (needed) record("wait", action, [&] { wait(needed); });
+      record(name(action.kind), action, work);
+    };
+
     switch (action.kind) {
+      case ActionKind::receive_input: {
+        take_slot();
+        const tensor::Tensor target = stage.input(action.chunk, slot, rows);
+        messages.receive_input = axis_.receive(
+            target.data, target.bytes(), before(schedule_.stages, here, action.chunk)->stage, input_tag(action.chunk));
+        break;
+      }
+      case ActionKind::receive_gradient: {
+        const tensor::Tensor target = stage.gradient(action.chunk, slot, rows);
+        messages.receive_gradient = axis_.receive(target.data, target.bytes(),
+                                                  after(schedule_.stages, schedule_.chunks, here, action.chunk)->stage,
+                                                  gradient_tag(action.chunk));
+        break;
+      }
       case ActionKind::forward:
-        stage.forward(micro_batch, key);
+        if (!messages.receive_input) take_slot();
+        compute(messages.receive_input, [&] { stage.forward(action.chunk, slot, micro_batch, step); });
         break;
       case ActionKind::backward:
-        stage.backward(micro_batch, key, loss, gradients);
+        compute(messages.receive_gradient, [&] { stage.backward(action.chunk, slot, micro_batch, step); });
         break;
+      case ActionKind::backward_input:
+        compute(messages.receive_gradient,
+                [&] { stage.backward_input(action.chunk, slot, gradient_slot, micro_batch, step); });
+        break;
+      case ActionKind::backward_weight:
+        record(name(action.kind), action,
+               [&] { stage.backward_weight(action.chunk, slot, gradient_slot, micro_batch, step); });
+        break;
+      case ActionKind::send_output: {
+        const Neighbour to = *after(schedule_.stages, schedule_.chunks, here, action.chunk);
+        const tensor::Tensor source = stage.output(action.chunk, slot, rows);
+        messages.send_output = axis_.send(source.data, source.bytes(), to.stage, input_tag(to.chunk));
+        break;
+      }
+      case ActionKind::send_gradient: {
+        const Neighbour to = *before(schedule_.stages, here, action.chunk);
+        const tensor::Tensor source = stage.gradient(action.chunk, slot, rows);
+        messages.send_gradient = axis_.send(source.data, source.bytes(), to.stage, gradient_tag(to.chunk));
+        break;
+      }
     }
-    gradients.poll();
+    progress();
+  }
+  for (std::vector<SlotMessages>& chunk : messages_->slots) {
+    for (SlotMessages& messages : chunk) {
+      wait(messages.send_output);
+      wait(messages.send_gradient);
+    }
   }
 }
 

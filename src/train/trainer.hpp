@@ -14,10 +14,15 @@
 #include "trireme/device/device.hpp"
 #include "trireme/kernels/gemm.hpp"
 #include "trireme/model/stage.hpp"
+#include "trireme/layers/tensor_axis.hpp"
+#include "trireme/optim/data_axis.hpp"
 #include "trireme/optim/gradient_sync.hpp"
 #include "trireme/optim/optimizer.hpp"
+#include "trireme/optim/weights.hpp"
 #include "trireme/pipeline/evaluate.hpp"
+#include "trireme/pipeline/executor.hpp"
 #include "trireme/pipeline/schedule.hpp"
+#include "trireme/pipeline/tied_weights.hpp"
 
 namespace trireme::train {
 
@@ -28,6 +33,9 @@ struct StepLayout {
 };
 /// Throws InputError when batch.global is not a multiple of batch.micro times the data size, naming the legal sizes.
 [[nodiscard]] StepLayout lay_out_step(const config::Deck& deck, int data_size);
+
+/// The schedule of a grid: with one stage there is nothing to overlap, and every schedule is the plain one.
+[[nodiscard]] pipeline::Schedule schedule_of(const config::Deck& deck, const comm::GridShape& grid);
 
 /// What a step says of itself.
 struct StepResult {
@@ -50,25 +58,38 @@ class Trainer {
   void load(checkpoint::Reader& reader);
 
   /// The update that makes step + 1 of a run: collective over the grid.
-  StepResult step(std::int64_t step, const data::StepBatch& batch);
+  /// With `events`, what took time is appended (row: this stage; seconds of `clock`).
+  StepResult step(std::int64_t step, const data::StepBatch& batch, std::vector<pipeline::Event>* events = nullptr,
+                  const Timer& clock = {});
   [[nodiscard]] pipeline::Evaluation evaluate(const data::ValidationSet& validation);
 
-  /// Rectangles of weights and moments that this rank owns, for a checkpoint.
+  /// Rectangles of weights and moments for a checkpoint: those that this rank stands for, each logical element on one
+  /// rank of the grid.
   [[nodiscard]] std::vector<checkpoint::Piece> pieces();
   [[nodiscard]] std::int64_t skipped() const noexcept { return skipped_; }
   void set_skipped(std::int64_t skipped) noexcept { skipped_ = skipped; }
-  [[nodiscard]] std::string describe_groups() const { return optimizer_.describe_groups(); }
+  /// Collective over the pipeline axis.
+  [[nodiscard]] std::string describe_groups() const;
+  /// Messages of this rank along the tensor axis so far, a line for each kind of layer; empty with one tensor rank.
+  [[nodiscard]] std::string describe_traffic() const;
+  /// Blocks of this rank, `0-3` or `0-1, 4-5`.
+  [[nodiscard]] std::string layers_text() const;
   [[nodiscard]] kernels::Gemm& gemm() noexcept { return gemm_; }
   [[nodiscard]] std::int64_t owned_elements();
 
  private:
   const config::Deck& deck_;
   comm::ProcessGrid& grid_;
+  std::vector<model::ChunkRange> chunks_;
+  layers::TensorAxis tensor_axis_;
+  optim::DataAxis data_axis_;
   kernels::Gemm gemm_;
   model::Stage stage_;
+  optim::Weights weights_;
   optim::GradientSync gradients_;
   optim::Optimizer optimizer_;
-  pipeline::ActionList actions_;
+  pipeline::TiedWeights tied_weights_;
+  pipeline::Executor executor_;
   std::int64_t skipped_ = 0;
 };
 

@@ -1,14 +1,50 @@
+// Runs a stage's list of actions.
 #pragma once
 
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "trireme/base/timer.hpp"
+#include "trireme/comm/communicator.hpp"
 #include "trireme/data/loader.hpp"
 #include "trireme/model/stage.hpp"
 #include "trireme/pipeline/schedule.hpp"
+#include "trireme/pipeline/slots.hpp"
+#include "trireme/pipeline/timeline.hpp"
 
 namespace trireme::pipeline {
 
-/// Runs a list of actions on this rank's stage: the gradients of all its micro-batches go to `gradients`, their
-/// log-probabilities to `loss`. Reductions that are under way are moved on between actions.
-void run(const ActionList& actions, model::Stage& stage, const data::StepBatch& batch, const model::StepKey& key,
-         model::CrossEntropyLoss& loss, optim::GradientSync& gradients);
+/// The slots that a stage must be given for a schedule.
+[[nodiscard]] std::vector<model::ChunkSlots> chunk_slots(const Slots& slots);
+
+/// Walks this stage's actions, with the messages to its neighbours along the pipeline axis.
+///
+/// Receives are posted and sends are started without waiting; an action waits for what it needs, and what waits moves
+/// the reductions of the data axis on. Nothing relies on a message being buffered (check.hpp proves the list for
+/// synchronous sends).
+class Executor {
+ public:
+  /// stages of the schedule: the ranks of pipeline_axis, which must outlive this object.
+  Executor(Schedule schedule, comm::Communicator& pipeline_axis);
+  ~Executor();
+
+  [[nodiscard]] const Schedule& schedule() const noexcept { return schedule_; }
+  /// Of this rank's stage.
+  [[nodiscard]] const Slots& slots() const noexcept { return slots_; }
+
+  /// One step: the gradients of all micro-batches go to step.gradients, the log-probabilities to step.loss. With
+  /// `events`, what was done is appended (row: this stage; seconds of `clock`). Collective over the pipeline axis.
+  void run(model::Stage& stage, const data::StepBatch& batch, const model::TrainingStep& step,
+           std::vector<Event>* events = nullptr, const Timer& clock = {});
+
+ private:
+  struct Messages;
+  Schedule schedule_;
+  comm::Communicator& axis_;
+  Slots slots_;
+  std::unique_ptr<Messages> messages_;
+};
 
 }  // namespace trireme::pipeline

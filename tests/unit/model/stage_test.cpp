@@ -101,19 +101,23 @@ TEST(Stage, GenerationWithTheCacheEqualsTheWholeForwardPass) {
     const device::Device device({.num_threads = 1, .isa = device::detect_isa()});
     device::Arena arena(64 << 20);
     kernels::Gemm gemm(device, arena);
-    Stage stage(device, gemm, options);
+    options = resolved(options);
+    const auto self = comm::make_self_communicator();
+    layers::TensorAxis axis(*self, device,
+                            {.kv_heads = options.kv_heads, .head_width = options.head_width, .width = options.width});
+    Stage stage(device, gemm, axis, options, {whole_model(options)});
     stage.allocate_weights(arena);
     stage.allocate_generation(arena);
     stage.draw_weights(2);
     const std::vector<std::int32_t> ids{3, 1, 4, 1, 5, 9, 2};
     std::vector<float> one_by_one;
     for (const std::int32_t id : ids) {
-      const auto logits = stage.continue_sequence(std::span(&id, 1));
+      const auto logits = stage.continue_sequence(0, std::span(&id, 1));
       one_by_one.assign(logits.begin(), logits.end());
     }
     stage.clear_sequence();
-    static_cast<void>(stage.continue_sequence(std::span(ids).first(3)));
-    const auto logits = stage.continue_sequence(std::span(ids).subspan(3));
+    static_cast<void>(stage.continue_sequence(0, std::span(ids).first(3)));
+    const auto logits = stage.continue_sequence(0, std::span(ids).subspan(3));
     for (std::size_t i = 0; i < logits.size(); ++i) EXPECT_NEAR(logits[i], one_by_one[i], 1e-4) << i;
   }
 }
@@ -148,7 +152,7 @@ TEST(Stage, EvaluationLeavesTheGradientsAlone) {
   model.stage().draw_weights(5);
   const double loss = model.loss_and_gradients(batch);
   CrossEntropyLoss evaluated(batch.counted());
-  model.stage().evaluate(batch, evaluated);
+  model.stage().evaluate(0, batch, evaluated, nullptr);
   EXPECT_NEAR(evaluated.value(model.self()), loss, 1e-6);
   EXPECT_EQ(model.loss_and_gradients(batch), loss);
 }
