@@ -36,14 +36,12 @@ LoadedModel::LoadedModel(const comm::ProcessGrid& grid, const device::Device& de
   const int tensor_size = grid.size(comm::Axis::tensor);
   const std::int64_t slices = layers::resolve_slices(
       0, {.heads = model.heads, .kv_heads = model.kv_heads, .mlp_width = model.mlp_width}, tensor_size, false);
-  tensor_axis_.emplace(grid.along(comm::Axis::tensor), device,
-                       layers::TensorAxisOptions{.slices = slices,
-                                                 .kv_heads = model.kv_heads,
-                                                 .head_width = model.head_width,
-                                                 .width = model.width});
-  const model::ChunkRange chunk =
-      model::partition(model, grid.size(comm::Axis::pipeline), 1,
-                       {})[static_cast<std::size_t>(grid.coordinate(comm::Axis::pipeline))];
+  tensor_axis_.emplace(
+      grid.along(comm::Axis::tensor), device,
+      layers::TensorAxisOptions{
+          .slices = slices, .kv_heads = model.kv_heads, .head_width = model.head_width, .width = model.width});
+  const model::ChunkRange chunk = model::partition(model, grid.size(comm::Axis::pipeline), 1,
+                                                   {})[static_cast<std::size_t>(grid.coordinate(comm::Axis::pipeline))];
 
   const auto build = [&](device::Arena& arena) {
     stage_.reset();

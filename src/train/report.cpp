@@ -48,18 +48,15 @@ std::string describe_model(const model::ModelOptions& options) {
       format_count(static_cast<std::uint64_t>(model::parameter_count(options))), model::flop_per_token(options) * 1e-9);
 }
 
-void write_grid_table(const comm::ProcessGrid& grid, const config::Deck& deck, const std::string& path,
-                      std::int64_t owned_elements) {
-  comm::Communicator& world = grid.world();
-  std::vector<std::int64_t> owned(static_cast<std::size_t>(world.size()));
-  world.all_gather(&owned_elements, sizeof(owned_elements), owned.data());
-  comm::on_root(world, [&] {
+void write_grid_table(const comm::ProcessGrid& grid, const std::string& layers, std::int64_t owned_elements,
+                      const std::string& path) {
+  const std::vector<std::string> parts = grid.world().all_gather_text(fmt::format("{}\t{}", layers, owned_elements));
+  comm::on_root(grid.world(), [&] {
     std::string table = "rank\thost\tdata\ttensor\tpipeline\tlayers\towned_parameters\n";
-    for (int rank = 0; rank < world.size(); ++rank) {
+    for (int rank = 0; rank < grid.world().size(); ++rank) {
       const comm::GridShape at = grid.shape().coordinates_of(rank);
-      table += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\n", rank, grid.hosts()[static_cast<std::size_t>(rank)],
-                           at[Axis::data], at[Axis::tensor], at[Axis::pipeline], deck.model.layers,
-                           owned[static_cast<std::size_t>(rank)]);
+      table += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", rank, grid.hosts()[static_cast<std::size_t>(rank)],
+                           at[Axis::data], at[Axis::tensor], at[Axis::pipeline], parts[static_cast<std::size_t>(rank)]);
     }
     io::write_text_atomically(path, table);
   });

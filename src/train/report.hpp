@@ -17,9 +17,9 @@ namespace trireme::train {
 /// One line: layers, width, parameters, FLOP per token.
 [[nodiscard]] std::string describe_model(const model::ModelOptions& options);
 
-/// grid.tsv: rank, host, coordinates, layers, owned parameters. Collective; rank 0 writes.
-void write_grid_table(const comm::ProcessGrid& grid, const config::Deck& deck, const std::string& path,
-                      std::int64_t owned_elements);
+/// grid.tsv: rank, host, coordinates, this rank's layers and the parameters it stands for. Collective; rank 0 writes.
+void write_grid_table(const comm::ProcessGrid& grid, const std::string& layers, std::int64_t owned_elements,
+                      const std::string& path);
 
 /// FLOP/s of this machine's GEMM on this rank's threads: the best of a few products of 1024 x 1024 x 1024.
 [[nodiscard]] double measure_gemm_rate(kernels::Gemm& gemm);

@@ -11,6 +11,7 @@
 #include "trireme/base/build.hpp"
 #include "trireme/base/log.hpp"
 #include "trireme/base/units.hpp"
+#include "trireme/config/fit.hpp"
 #include "trireme/model/counts.hpp"
 
 #include "train/metrics.hpp"
@@ -18,6 +19,7 @@
 #include "train/report.hpp"
 #include "train/run_folder.hpp"
 #include "train/stop.hpp"
+#include "train/trace.hpp"
 #include "train/trainer.hpp"
 
 namespace trireme::train {
@@ -104,6 +106,7 @@ class Run {
   std::optional<data::ValidationSet> validation_;
   std::unique_ptr<MetricsFile> metrics_;
   std::optional<Progress> progress_;
+  std::optional<Trace> trace_;
   Timer since_save_;
   Timer since_start_;
   std::int64_t first_step_ = 0;
@@ -131,8 +134,6 @@ Run::Run(comm::Communicator& world, config::Deck deck, data::Dataset training, d
       walltime_(deck_.walltime) {
   const int data_rank = grid_.coordinate(Axis::data);
   const int data_size = grid_.size(Axis::data);
-  static_cast<void>(lay_out_step(deck_, data_size));
-
   device::Arena plan;
   static_cast<void>(Trainer(device_, grid_, deck_, plan));
   write_start();
@@ -154,7 +155,7 @@ Run::Run(comm::Communicator& world, config::Deck deck, data::Dataset training, d
                         deck_.evaluation.sequences);
   }
   resume_or_start();
-  write_grid_table(grid_, deck_, folder_.paths().grid(), trainer_->owned_elements());
+  write_grid_table(grid_, trainer_->layers_text(), trainer_->owned_elements(), folder_.paths().grid());
   comm::on_root(world_, [&] {
     io::write_text_atomically(folder_.paths().deck(), config::to_toml(deck_));
     metrics_ = std::make_unique<MetricsFile>(folder_.paths().metrics(), first_step_);
@@ -197,13 +198,15 @@ void Run::resume_or_start() {
 
 ExitCode Run::go() {
   progress_.emplace(first_step_, deck_.run.steps);
+  trace_.emplace(grid_, deck_.run.output, deck_.metrics.trace_steps);
   StopReason reason = StopReason::none;
   std::int64_t step = first_step_;
   for (; step < deck_.run.steps;) {
     reason = agree_to_stop();
     if (reason != StopReason::none) break;
     const Timer timer;
-    const StepResult result = trainer_->step(step, loader_->load(step));
+    const StepResult result = trainer_->step(step, loader_->load(step), trace_->begin_step(), trace_->clock());
+    trace_->end_step();
     ++step;
     if (result.skipped && deck_.numerics.on_nonfinite == "stop") stop_for_nonfinite(step, result);
     tokens_ += result.counted;
@@ -333,6 +336,7 @@ void Run::write_end(std::int64_t step, StopReason reason) const {
       step - first_step_, format_seconds(seconds), format_count(static_cast<std::uint64_t>(tokens / seconds)),
       format_bytes(arena_.used_bytes()),
       format_bytes(static_cast<std::uint64_t>(std::max(job_memory_bytes_, static_cast<double>(peak_memory_bytes())))));
+  if (const std::string traffic = trainer_->describe_traffic(); !traffic.empty()) log::debug("{}", traffic);
   if (validation_loss_) log::info("validation loss {:.4f} nats a token", *validation_loss_);
   log::info("checkpoint: {}", checkpoint::step_folder(folder_.paths().checkpoints(), saved_step_));
 }
@@ -341,7 +345,9 @@ void Run::write_end(std::int64_t step, StopReason reason) const {
 
 ExitCode train(comm::Communicator& world, const std::string& deck_path, const std::vector<std::string>& overrides) {
   config::Deck deck = read_shared_deck(world, deck_path, overrides);
-  static_cast<void>(comm::fit_grid(deck.grid, world.size()));
+  const comm::GridShape grid = comm::fit_grid(deck.grid, world.size());
+  deck.batch.micro = config::resolve_micro(deck, grid[Axis::data]);
+  config::check_grid(deck, grid);
   data::Dataset training = open_shared_dataset(world, deck.data.train, deck.model.context);
   data::Dataset validation;
   if (!deck.data.validation.empty()) {

@@ -28,21 +28,21 @@ std::string legal_data_sizes(std::int64_t micro_batches) {
 /// The slices of the tensor dimension.
 layers::TensorAxisOptions tensor_options(const config::Deck& deck, int tensor_size) {
   const model::ModelOptions& model = deck.model;
-  return {.slices = layers::resolve_slices(
-              deck.numerics.tensor_slices,
-              {.heads = model.heads, .kv_heads = model.kv_heads, .mlp_width = model.mlp_width}, tensor_size,
-              deck.numerics.grid_invariant),
-          .kv_heads = model.kv_heads,
-          .head_width = model.head_width,
-          .width = model.width};
+  return {
+      .slices = layers::resolve_slices(deck.numerics.tensor_slices,
+                                       {.heads = model.heads, .kv_heads = model.kv_heads, .mlp_width = model.mlp_width},
+                                       tensor_size, deck.numerics.grid_invariant),
+      .kv_heads = model.kv_heads,
+      .head_width = model.head_width,
+      .width = model.width};
 }
 
 /// This rank's chunks.
 std::vector<model::ChunkRange> own_chunks(const config::Deck& deck, const comm::ProcessGrid& grid) {
   const pipeline::Schedule schedule = schedule_of(deck, grid.shape());
-  const std::vector<model::ChunkRange> all = model::partition(
-      deck.model, schedule.stages, schedule.chunks,
-      schedule.stages == 1 ? std::vector<std::int64_t>{} : deck.pipeline.layers_per_stage);
+  const std::vector<model::ChunkRange> all =
+      model::partition(deck.model, schedule.stages, schedule.chunks,
+                       schedule.stages == 1 ? std::vector<std::int64_t>{} : deck.pipeline.layers_per_stage);
   std::vector<model::ChunkRange> own;
   for (auto at = static_cast<std::size_t>(grid.coordinate(Axis::pipeline)); at < all.size();
        at += static_cast<std::size_t>(schedule.stages)) {

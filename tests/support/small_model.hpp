@@ -29,7 +29,8 @@ struct SmallModelOptions {
 class SmallModel {
  public:
   explicit SmallModel(const SmallModelOptions& options)
-      : split_(options.split), device_({.num_threads = options.num_threads, .isa = device::detect_isa()}),
+      : split_(options.split),
+        device_({.num_threads = options.num_threads, .isa = device::detect_isa()}),
         self_(comm::make_self_communicator()) {
     device::Arena plan;
     Parts measured(*this, plan, options);
