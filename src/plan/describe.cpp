@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -25,10 +26,15 @@ std::string bytes_text(double bytes) {
   return format_bytes(static_cast<std::uint64_t>(bytes));
 }
 
+/// `1 rank`, `8 ranks`, `3 micro-batches`.
+std::string counted(std::int64_t number, const char* what) {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : what[std::strlen(what) - 1] == 'h' ? "es" : "s");
+}
+
 std::string layout_text(const Plan& plan) {
-  std::string text =
-      fmt::format("grid {} (data x tensor x pipeline), {} ranks: {} micro-batches of {} sequences a data rank",
-                  plan.grid.text(), plan.grid.size(), plan.micro_batches, plan.micro_batch);
+  std::string text = fmt::format("grid {} (data x tensor x pipeline), {}: {} of {} a data rank", plan.grid.text(),
+                                 counted(plan.grid.size(), "rank"), counted(plan.micro_batches, "micro-batch"),
+                                 counted(plan.micro_batch, "sequence"));
   if (plan.slices > 1) text += fmt::format(", {} tensor slices", plan.slices);
   if (plan.grid[comm::Axis::data] > 1) {
     text += fmt::format(", state shared in groups of {}, gradients {}", plan.group,

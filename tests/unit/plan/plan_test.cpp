@@ -161,6 +161,10 @@ TEST(Describe, TellsLayoutTimeStagesAndTraffic) {
   EXPECT_THAT(text, HasSubstr("\ntensor "));
   EXPECT_THAT(text, HasSubstr("\npipeline "));
   EXPECT_THAT(describe(make_plan(deck_of(), shape(1, 1, 1), MachineRates{})), testing::Not(HasSubstr("exposed")));
+  config::Deck one = deck_of();
+  one.batch = {.global = 1, .micro = 1};
+  EXPECT_THAT(describe(make_plan(one, shape(1, 1, 1), MachineRates{})),
+              HasSubstr(", 1 rank: 1 micro-batch of 1 sequence a data rank\n"));
 }
 
 }  // namespace
