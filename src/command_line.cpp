@@ -100,6 +100,20 @@ void add_evaluate(CLI::App& app, CommandLine& line) {
   command->callback([&line] { line.command = Command::evaluate; });
 }
 
+void add_plan(CLI::App& app, CommandLine& line) {
+  CLI::App* command = app.add_subcommand("plan", "Memory, time and traffic of a deck on a grid, without running it");
+  plan::Request& request = line.plan;
+  command->add_option("deck", request.deck, "TOML deck")->required();
+  command->add_option("overrides", request.overrides, "section.key=value, the value as TOML");
+  command->add_option("--ranks", request.ranks, "ranks of the job; else the product of the deck's grid")
+      ->check(CLI::Range(1, 1 << 24));
+  command->add_option("--threads", request.threads, "threads of a rank")->check(CLI::Range(1, 1024));
+  command->add_option("--rates", request.rates,
+                      "JSON file of `trireme bench rates --json`; else those of a current server");
+  command->add_option("--timeline", request.timeline, "write the schedule as FILE.svg and FILE.json (Perfetto)");
+  command->callback([&line] { line.command = Command::plan; });
+}
+
 void add_checkpoint(CLI::App& app, CommandLine& line) {
   CLI::App* parent = app.add_subcommand("checkpoint", "List, show, verify or compare checkpoints");
   parent->require_subcommand(1);
@@ -144,6 +158,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   add_prepare(app, line);
   add_generate(app, line);
   add_evaluate(app, line);
+  add_plan(app, line);
   add_checkpoint(app, line);
   add_bench(app, line);
   add_help(app, line);

@@ -6,6 +6,7 @@
 
 #include "trireme/data/prepare.hpp"
 #include "trireme/infer/infer.hpp"
+#include "trireme/plan/plan.hpp"
 
 namespace trireme {
 
@@ -14,6 +15,7 @@ enum class Command : unsigned char {
   prepare,
   generate,
   evaluate,
+  plan,
   checkpoint_list,
   checkpoint_show,
   checkpoint_verify,
@@ -34,6 +36,7 @@ struct CommandLine {
   data::PrepareOptions prepare;
   infer::GenerateOptions generate;
   infer::EvaluateOptions evaluate;
+  plan::Request plan;
   std::string checkpoint;        ///< checkpoint ...
   std::string other_checkpoint;  ///< diff
   std::string bench = "gemm";

@@ -40,6 +40,9 @@ void print_version() {
 /// Commands of one process that never touch MPI: they run on login nodes.
 int run_alone(const CommandLine& line) {
   switch (line.command) {
+    case Command::plan:
+      plan::print_plan(line.plan);
+      return 0;
     case Command::bench: {
       const device::Device device = whole_machine(1);
       return line.bench == "kernels" ? bench::run_kernels_bench(device, line.json)

@@ -10,6 +10,7 @@
 #include "trireme/base/units.hpp"
 #include "trireme/layers/slices.hpp"
 #include "trireme/optim/lanes.hpp"
+#include "trireme/train/train.hpp"
 
 namespace trireme::train {
 
@@ -120,6 +121,22 @@ Trainer::Trainer(const device::Device& device, comm::ProcessGrid& grid, const co
       tied_weights_(grid.along(Axis::pipeline), deck.model, weights_, gradients_),
       executor_(schedule_of(deck, grid.shape()), grid.along(Axis::pipeline)) {
   stage_.allocate_training(arena, deck.batch.micro, pipeline::chunk_slots(executor_.slots()));
+}
+
+std::array<std::int64_t, device::num_memory_classes> planned_memory(const config::Deck& deck,
+                                                                    const comm::GridShape& grid,
+                                                                    const comm::GridShape& coordinates,
+                                                                    int num_threads) {
+  const auto world = comm::make_planned_communicator(grid.rank_of(coordinates), grid.size());
+  comm::ProcessGrid planned(*world, grid, comm::ProcessGrid::Planned{});
+  const device::Device device({.num_threads = num_threads, .isa = device::detect_isa()});
+  device::Arena arena;
+  static_cast<void>(Trainer(device, planned, deck, arena));
+  std::array<std::int64_t, device::num_memory_classes> bytes{};
+  for (std::size_t c = 0; c < bytes.size(); ++c) {
+    bytes[c] = static_cast<std::int64_t>(arena.used_bytes(static_cast<device::MemoryClass>(c)));
+  }
+  return bytes;
 }
 
 void Trainer::start_fresh() {

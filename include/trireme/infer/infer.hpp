@@ -22,7 +22,8 @@ struct GenerateOptions {
 };
 
 /// Prints the prompt and what the model makes of it, piece by piece, to standard output. When the context is full the
-/// last half of it is kept. Draws are a function of seed and place, so the same call gives the same text. The model is split over the ranks; rank 0 prints. Collective.
+/// last half of it is kept. Draws are a function of seed and place, so the same call gives the same text. The model is
+/// split over the ranks; rank 0 prints. Collective.
 void generate(comm::Communicator& world, const device::Device& device, const GenerateOptions& options);
 
 struct EvaluateOptions {

@@ -74,4 +74,18 @@ struct Plan {
 /// The plan as `trireme plan` prints it.
 [[nodiscard]] std::string describe(const Plan& plan);
 
+/// What `trireme plan` was asked for.
+struct Request {
+  std::string deck;
+  std::vector<std::string> overrides;
+  int ranks = 0;         ///< 0: as many as the deck's grid names
+  int threads = 1;       ///< of a rank
+  std::string rates;     ///< JSON of `trireme bench rates`; empty: MachineRates{}
+  std::string timeline;  ///< where the schedule goes, as FILE.svg and FILE.json; empty: nowhere
+};
+
+/// Reads deck and rates, plans, prints to standard output, writes the timeline. One process, no MPI; a deck without
+/// model.vocab needs its data. Throws InputError, SystemError.
+void print_plan(const Request& request);
+
 }  // namespace trireme::plan

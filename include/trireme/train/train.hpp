@@ -1,11 +1,16 @@
 // `trireme train`.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "trireme/base/error.hpp"
 #include "trireme/comm/communicator.hpp"
+#include "trireme/comm/grid_shape.hpp"
+#include "trireme/config/deck.hpp"
+#include "trireme/device/arena.hpp"
 
 namespace trireme::train {
 
@@ -14,5 +19,13 @@ namespace trireme::train {
 /// checkpoint. Throws InputError, SystemError, NumericalError.
 [[nodiscard]] ExitCode train(comm::Communicator& world, const std::string& deck_path,
                              const std::vector<std::string>& overrides);
+
+/// Bytes by class of the rank at `coordinates` of a run on `grid` with `num_threads` threads a rank: the very code that
+/// lays a run out, over a measuring arena and without ranks. deck: one that config::check_grid() accepts, model.vocab
+/// and batch.micro filled.
+[[nodiscard]] std::array<std::int64_t, device::num_memory_classes> planned_memory(const config::Deck& deck,
+                                                                                  const comm::GridShape& grid,
+                                                                                  const comm::GridShape& coordinates,
+                                                                                  int num_threads);
 
 }  // namespace trireme::train
