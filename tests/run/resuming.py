@@ -105,6 +105,18 @@ class Resuming(RunTest):
         self.assertEqual(self.steps(self.folder / "kept"), [4, 8, 9])
         self.refused(self.trireme("train", deck, "checkpoint.keep=0"), "checkpoint.keep")
 
+    def ends_before_its_walltime(self, deck, limit_s=9, margin_s=4):
+        """The last checkpoint is committed within the limit, and not long before it."""
+        process = self.start("train", deck, f"walltime.limit_minutes={limit_s / 60}", f"walltime.margin_seconds={margin_s}",
+                             ranks=2)
+        self.wait_for(lambda: len(self.ranks_of(process)) == 2)
+        began = time.time()
+        self.ok(self.finish(process), 75)
+        # What launch and exit take is the machine's affair; the program answers for what lies between.
+        committed = (self.folder / "run/checkpoints").stat().st_mtime - began
+        self.assertLess(committed, limit_s)
+        self.assertGreater(committed, limit_s - margin_s - 2)
+
     def test_stop_file_walltime_and_save_file(self):
         data = self.rows()
         deck = self.deck(TINY, data={"train": [data]}, run={"output": "run", "steps": 200000})
@@ -112,9 +124,7 @@ class Resuming(RunTest):
         (self.folder / "run/stop").touch()
         self.ok(self.trireme("train", deck, ranks=2), 75)
         (self.folder / "run/stop").unlink()
-        began = time.monotonic()
-        self.ok(self.trireme("train", deck, "walltime.limit_minutes=0.1", "walltime.margin_seconds=1", ranks=2), 75)
-        self.assertLess(time.monotonic() - began, 7)
+        self.ends_before_its_walltime(deck)
         step = self.steps(self.folder / "run")[-1]
         self.assertGreater(step, 0)
         (self.folder / "run/save").touch()
