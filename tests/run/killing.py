@@ -5,6 +5,7 @@ import random
 import shutil
 import signal
 import time
+from pathlib import Path
 
 from harness import TINY, RunTest, main
 
@@ -63,6 +64,21 @@ class Killing(RunTest):
             self.ok(self.finish(process), 75)
             self.assertEqual(len(self.steps(self.folder / "run")), 1)
 
+    def test_a_signal_while_the_run_starts_is_kept_for_its_first_step(self):
+        data = self.rows()
+        deck = self.deck(TINY, data={"train": [data]}, run={"output": "run", "steps": 1000000})
+        for delay in (0, 0.05, 0.1, 0.2):
+            for number in (signal.SIGUSR1, signal.SIGTERM):
+                shutil.rmtree(self.folder / "run", ignore_errors=True)
+                process = self.start("train", deck, ranks=2)
+                self.wait_for(lambda: any(catches(pid, number) for pid in self.ranks_of(process)))
+                time.sleep(delay)
+                victim = next(pid for pid in self.ranks_of(process) if catches(pid, number))
+                os.kill(victim, number)
+                result = self.ok(self.finish(process), 75)
+                self.assertIn("stopped by a signal", result.out)
+                self.assertEqual(len(self.steps(self.folder / "run")), 1)
+
     def test_a_marker_never_stands_before_the_last_shard(self):
         data = self.rows()
         deck = self.deck(TINY, data={"train": [data]}, run={"output": "run", "steps": 8},
@@ -74,6 +90,16 @@ class Killing(RunTest):
         self.kill(process)
         self.finish(process)
         self.assertIn("going on from step 4", self.ok(self.trireme("train", deck, ranks=4)).out)
+
+
+def catches(pid, number):
+    """True when the process has a handler for the signal."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+    caught = next(line for line in status.splitlines() if line.startswith("SigCgt:"))
+    return int(caught.split()[1], 16) >> (number - 1) & 1 == 1
 
 
 if __name__ == "__main__":
