@@ -1,6 +1,7 @@
 #include "command_line.hpp"
 
 #include <sstream>
+#include <string_view>
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
@@ -145,6 +146,14 @@ void add_help(CLI::App& app, CommandLine& line) {
 }
 
 }  // namespace
+
+bool asks_for_training(int argc, const char* const* argv) {
+  // No option of the program itself takes a value, so the first word that is none is the command.
+  for (int i = 1; i < argc; ++i) {
+    if (*argv[i] != '-') return std::string_view(argv[i]) == "train";
+  }
+  return false;
+}
 
 CommandLine parse_command_line(int argc, const char* const* argv) {
   CommandLine line;

@@ -44,6 +44,9 @@ struct CommandLine {
   std::string section;  ///< help
 };
 
+/// True when the command is `train`, whatever else is wrong with the line.
+[[nodiscard]] bool asks_for_training(int argc, const char* const* argv);
+
 /// Parses the arguments. Throws InputError with the nearest command or option for what it does not know.
 [[nodiscard]] CommandLine parse_command_line(int argc, const char* const* argv);
 

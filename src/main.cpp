@@ -19,6 +19,7 @@
 #include "trireme/hdf5/file.hpp"
 #include "trireme/infer/infer.hpp"
 #include "trireme/kernels/gemm.hpp"
+#include "trireme/train/signal_flag.hpp"
 #include "trireme/train/train.hpp"
 
 #include "command_line.hpp"
@@ -152,5 +153,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::optional<train::SignalFlag> signals;  // before MPI starts: a job may be told to stop at any moment
+  if (asks_for_training(argc, argv)) signals.emplace();
   return run(argc, argv);
 }

@@ -1,4 +1,4 @@
-// Who writes what where: a pure function of what the ranks hold.
+// Who writes what where: a pure function of what the ranks hold. Only rank 0 knows the whole plan.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct SourcePiece {
 
 struct Plan {
   std::vector<TensorInfo> tensors;   ///< by name
-  std::vector<SourcePiece> sources;  ///< by rank
+  std::vector<SourcePiece> sources;  ///< by rank, then local
   std::vector<StoredPiece> pieces;   ///< by shard, tensor, number
   std::int64_t num_ranks = 1;
   std::int64_t ranks_per_file = 1;  ///< as asked, doubled until no tensor has more than max_pieces_per_tensor
@@ -32,7 +32,34 @@ struct Plan {
   [[nodiscard]] int writer_of(std::int64_t shard) const { return static_cast<int>(shard * ranks_per_file); }
 };
 
-/// What a rank tells the others about its pieces (not their data).
+/// What one rank must know of a plan: on the writer of a shard all of that shard, on the others of its group only where
+/// their own rectangles go. Rows are in the order of the plan, so that a writer receives in the order of sending.
+struct PlanPart {
+  std::int64_t shard = 0;
+  int writer = 0;
+  std::int64_t num_shards = 1;       ///< of the whole checkpoint
+  std::uint64_t payload_bytes = 0;   ///< of the whole checkpoint
+  std::vector<TensorInfo> tensors;   ///< those of the rows below
+  std::vector<SourcePiece> sources;  ///< by tensor, then rank
+  std::vector<StoredPiece> pieces;   ///< by tensor, then number; first_tile is not set
+
+  [[nodiscard]] const TensorInfo& tensor_of(const StoredPiece& piece) const {
+    return tensors[static_cast<std::size_t>(piece.tensor)];
+  }
+  /// Bytes of the largest tile.
+  [[nodiscard]] std::size_t largest_tile() const;
+  /// The rectangles in memory that may have something of the piece.
+  [[nodiscard]] std::span<const SourcePiece> sources_of(const StoredPiece& piece) const;
+};
+
+/// The part of a rank; its cost is that of the part, not of the plan.
+[[nodiscard]] PlanPart part_of(const Plan& plan, int rank);
+
+/// A part on the wire.
+[[nodiscard]] std::string text_of(const PlanPart& part);
+[[nodiscard]] PlanPart parse_part(const std::string& text);
+
+/// What a rank tells rank 0 about its pieces (not their data).
 [[nodiscard]] std::string describe(std::span<const Piece> pieces);
 
 /// The plan for the descriptions of all ranks. Throws SystemError naming tensor and ranks when a tensor is not given

@@ -1,5 +1,7 @@
 // A save, from the plan to the commit. Every step ends in an agreement of all ranks, so they fail or go on together.
 #include <chrono>
+#include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/core.h>
@@ -38,6 +40,8 @@ class Save {
   std::uint64_t run(const std::function<void()>& may_commit);
 
  private:
+  /// Rank 0 makes the plan, every rank gets its part of it.
+  void make_parts(std::int64_t ranks_per_file);
   void write_all(const std::function<void()>& may_commit);
   void prepare_staging() const;
   StoredShard write_shard();
@@ -53,7 +57,8 @@ class Save {
   comm::Communicator& world_;
   std::string folder_;
   std::span<const Piece> pieces_;
-  Plan plan_;
+  Plan plan_;  ///< on rank 0 only
+  PlanPart part_;
   Index index_;
   std::string attempt_;
   std::string staging_;
@@ -61,20 +66,33 @@ class Save {
 
 Save::Save(comm::Communicator& world, std::string folder, const Metadata& metadata, std::span<const Piece> pieces,
            const CheckpointOptions& options)
-    : world_(world),
-      folder_(std::move(folder)),
-      pieces_(pieces),
-      plan_(make_plan(world.all_gather_text(describe(pieces)), options.ranks_per_file)) {
-  index_.metadata = metadata;
-  index_.save_id = world.rank() == 0 ? random_id() : std::string();
+    : world_(world), folder_(std::move(folder)), pieces_(pieces) {
+  make_parts(options.ranks_per_file);
+  comm::on_root(world, [&] { index_.save_id = random_id(); });
   world.broadcast_text(index_.save_id, 0);
-  attempt_ = index_.save_id.substr(0, 8);
-  staging_ = fmt::format("{}/.staging_{:08}.{}", folder_, metadata.step, attempt_);
+  comm::on_all(world, [&] {
+    index_.metadata = metadata;
+    attempt_ = index_.save_id.substr(0, 8);
+    staging_ = fmt::format("{}/.staging_{:08}.{}", folder_, metadata.step, attempt_);
+  });
+}
+
+void Save::make_parts(std::int64_t ranks_per_file) {
+  std::string mine;
+  comm::on_all(world_, [&] { mine = describe(pieces_); });
+  const std::vector<std::string> given = world_.gather_text(mine, 0);
+  std::vector<std::string> parts;
+  comm::on_root(world_, [&] {
+    plan_ = make_plan(given, ranks_per_file);
+    for (int rank = 0; rank < world_.size(); ++rank) parts.push_back(text_of(part_of(plan_, rank)));
+  });
+  mine = world_.scatter_text(parts, 0);
+  comm::on_all(world_, [&] { part_ = parse_part(mine); });
 }
 
 std::uint64_t Save::needed_bytes() const {
-  return plan_.payload_bytes + plan_.payload_bytes / 256 +
-         static_cast<std::uint64_t>(plan_.num_shards + 1) * overhead_per_file;
+  return part_.payload_bytes + part_.payload_bytes / 256 +
+         static_cast<std::uint64_t>(part_.num_shards + 1) * overhead_per_file;
 }
 
 void Save::on_each_rank(const std::function<void()>& work) {
@@ -90,8 +108,10 @@ void Save::on_each_rank(const std::function<void()>& work) {
 std::uint64_t Save::run(const std::function<void()>& may_commit) {
   try {
     write_all(may_commit);
+  } catch (const comm::CommunicationError&) {
+    throw;  // of this rank alone, it may be: the others could wait for ever in anything that is done together now
   } catch (const Error& error) {
-    comm::on_root(world_, [&] { drop_staging(); });
+    if (world_.rank() == 0) drop_staging();
     throw SystemError(
         fmt::format("the checkpoint of step {} was not saved in `{}` ({}) it takes {}; older ones are as they "
                     "were",
@@ -129,7 +149,7 @@ StoredShard Save::write_shard() {
   StoredShard mine;
   on_each_rank([&] {
     writer =
-        std::make_unique<ShardWriter>(world_, plan_, pieces_, SaveMark{index_.save_id, index_.metadata.step}, staging_);
+        std::make_unique<ShardWriter>(world_, part_, pieces_, SaveMark{index_.save_id, index_.metadata.step}, staging_);
   });
   writer->stream();
   on_each_rank([&] { mine = writer->finish(); });
@@ -137,10 +157,12 @@ StoredShard Save::write_shard() {
 }
 
 void Save::gather_shards(const StoredShard& mine) {
-  std::vector<StoredShard> by_rank(static_cast<std::size_t>(world_.size()));
-  world_.all_gather(&mine, sizeof mine, by_rank.data());
-  for (std::int64_t shard = 0; shard < plan_.num_shards; ++shard) {
-    index_.shards.push_back(by_rank[static_cast<std::size_t>(plan_.writer_of(shard))]);
+  const bool is_writer = world_.rank() == part_.writer;
+  const std::vector<std::string> given =
+      world_.gather_text(is_writer ? std::string(reinterpret_cast<const char*>(&mine), sizeof mine) : std::string(), 0);
+  for (std::size_t rank = 0; rank < given.size(); ++rank) {
+    if (given[rank].empty()) continue;
+    std::memcpy(&index_.shards.emplace_back(), given[rank].data(), sizeof mine);
   }
 }
 
@@ -187,7 +209,7 @@ void Save::put_in_place() const {
 void Save::drop_staging() const {
   try {
     io::remove_tree(staging_);
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     // The first failure is the one to tell; the next start's clean_staging() tries again.
   }
 }

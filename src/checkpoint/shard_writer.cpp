@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "trireme/io/file.hpp"
+
 #include "checkpoint/extents.hpp"
 #include "checkpoint/folder.hpp"
 #include "checkpoint/tiles.hpp"
@@ -12,44 +14,29 @@ namespace {
 
 constexpr int message_tag = 7101;
 
-/// Bytes of the largest tile of the shard.
-std::size_t largest_tile(const Plan& plan, std::int64_t shard) {
-  std::size_t largest = 0;
-  for (const StoredPiece& piece : plan.pieces) {
-    if (piece.shard != shard) continue;
-    const Dtype dtype = plan.tensors[static_cast<std::size_t>(piece.tensor)].dtype;
-    largest = std::max(largest, static_cast<std::size_t>(piece.tile.size()) * size_of(dtype));
-  }
-  return largest;
-}
-
 }  // namespace
 
-ShardWriter::ShardWriter(comm::Communicator& world, const Plan& plan, std::span<const Piece> pieces,
+ShardWriter::ShardWriter(comm::Communicator& world, const PlanPart& part, std::span<const Piece> pieces,
                          const SaveMark& mark, const std::string& folder)
     : world_(world),
-      plan_(plan),
+      part_(part),
       pieces_(pieces),
       mark_(mark),
-      shard_(plan.shard_of(world.rank())),
-      writer_rank_(plan.writer_of(shard_)),
-      message_(largest_tile(plan, shard_)) {
-  for (const SourcePiece& source : plan.sources) {
-    if (plan.shard_of(source.rank) == shard_) sources_.push_back(&source);
-  }
-  if (world.rank() != writer_rank_) return;
+      path_(folder + "/" + shard_name(part.shard)),
+      message_(part.largest_tile()) {
+  if (world.rank() != part.writer) return;
   tile_buffer_.resize(message_.size());
-  file_ = std::make_unique<hdf5::Writer>(folder + "/" + shard_name(shard_));
+  file_ = std::make_unique<hdf5::Writer>(path_);
   file_->attribute("/", "format", std::string(shard_format));
   file_->attribute("/", "version", format_version);
   file_->attribute("/", "save_id", mark.save_id);
   file_->attribute("/", "step", mark.step);
-  file_->attribute("/", "shard", shard_);
+  file_->attribute("/", "shard", part.shard);
 }
 
 template <class Work>
 void ShardWriter::attempt(Work&& work) {
-  if (file_ == nullptr || failure_) return;
+  if (failure_) return;
   try {
     work();
   } catch (...) {
@@ -58,51 +45,48 @@ void ShardWriter::attempt(Work&& work) {
 }
 
 void ShardWriter::stream() {
-  for (const StoredPiece& piece : plan_.pieces) {
-    if (piece.shard == shard_) stream_piece(piece);
-  }
+  for (const StoredPiece& piece : part_.pieces) stream_piece(piece);
 }
 
 void ShardWriter::stream_piece(const StoredPiece& piece) {
-  const TensorInfo& tensor = plan_.tensors[static_cast<std::size_t>(piece.tensor)];
+  const TensorInfo& tensor = part_.tensor_of(piece);
+  const std::size_t element = size_of(tensor.dtype);
   const TileGrid tiles(piece.rectangle, piece.tile);
   const bool is_whole_piece = tiles.count() == 1;
-  attempt([&] {
-    const hdf5::Extents chunk = is_whole_piece ? hdf5::Extents{} : extents_of(piece.tile);
-    file_->create(dataset_of(tensor, piece), extents_of(piece.rectangle.extent), tensor.dtype, chunk);
-  });
-  std::vector<const SourcePiece*> sources;
-  for (const SourcePiece* source : sources_) {
-    if (source->tensor == piece.tensor && intersect(source->rectangle, piece.rectangle)) sources.push_back(source);
+  if (file_ != nullptr) {
+    attempt([&] {
+      const hdf5::Extents chunk = is_whole_piece ? hdf5::Extents{} : extents_of(piece.tile);
+      file_->create(dataset_of(tensor, piece), extents_of(piece.rectangle.extent), tensor.dtype, chunk);
+    });
   }
   for (std::int64_t number = 0; number < tiles.count(); ++number) {
     const Shard tile = tiles.padded(number);
     std::fill(tile_buffer_.begin(), tile_buffer_.end(), std::byte{0});
-    for (const SourcePiece* source : sources) {
-      const auto part = intersect(source->rectangle, tile);
-      if (part) move_part(*source, *part, tile, tensor.dtype);
+    for (const SourcePiece& source : part_.sources_of(piece)) {
+      const auto common = intersect(source.rectangle, tile);
+      if (common) move_part(source, *common, tile, element);
     }
-    attempt([&] { write_tile(piece, tile, is_whole_piece); });
+    if (file_ != nullptr) attempt([&] { write_tile(piece, tile, is_whole_piece); });
   }
 }
 
-void ShardWriter::move_part(const SourcePiece& source, const Shard& part, const Shard& tile, Dtype dtype) {
-  const std::size_t element = size_of(dtype);
+void ShardWriter::move_part(const SourcePiece& source, const Shard& part, const Shard& tile, std::size_t element) {
   const std::size_t bytes = static_cast<std::size_t>(part.extent.size()) * element;
   const bool is_mine = source.rank == world_.rank();
+  if (is_mine) attempt([&] { io::meet_fault("stream", path_); });
   if (is_mine && file_ != nullptr) {
     copy_rectangle(part, source.rectangle, pieces_[source.local].data, tile, tile_buffer_.data(), element);
   } else if (is_mine) {
     copy_rectangle(part, source.rectangle, pieces_[source.local].data, part, message_.data(), element);
-    world_.send(message_.data(), bytes, writer_rank_, message_tag)->wait();
-  } else if (file_ != nullptr) {
+    world_.send(message_.data(), bytes, part_.writer, message_tag)->wait();
+  } else {
     world_.receive(message_.data(), bytes, source.rank, message_tag)->wait();
     copy_rectangle(part, part, message_.data(), tile, tile_buffer_.data(), element);
   }
 }
 
 void ShardWriter::write_tile(const StoredPiece& piece, const Shard& tile, bool is_whole_piece) {
-  const TensorInfo& tensor = plan_.tensors[static_cast<std::size_t>(piece.tensor)];
+  const TensorInfo& tensor = part_.tensor_of(piece);
   const std::size_t bytes = static_cast<std::size_t>(piece.tile.size()) * size_of(tensor.dtype);
   hashes_.push_back(hash_tile(mark_.save_id, tensor.name, tensor.shape, tile, tile_buffer_.data(), bytes));
   if (is_whole_piece) {
@@ -117,8 +101,8 @@ void ShardWriter::write_tile(const StoredPiece& piece, const Shard& tile, bool i
 }
 
 StoredShard ShardWriter::finish() {
-  if (file_ == nullptr) return {};
   if (failure_) std::rethrow_exception(failure_);
+  if (file_ == nullptr) return {};
   if (!hashes_.empty()) {
     file_->create(table_dataset, {hashes_.size(), 2}, Dtype::u64);
     file_->write(table_dataset, hashes_.data());

@@ -26,29 +26,28 @@ struct SaveMark {
 class ShardWriter {
  public:
   /// Opens the file on the group's writer. No communication; throws SystemError.
-  ShardWriter(comm::Communicator& world, const Plan& plan, std::span<const Piece> pieces, const SaveMark& mark,
+  ShardWriter(comm::Communicator& world, const PlanPart& part, std::span<const Piece> pieces, const SaveMark& mark,
               const std::string& folder);
-  /// Moves the group's pieces into the file. Collective over the group. A failure of the file is kept for finish(), so
-  /// that the ranks that send are never left waiting.
+  /// Moves the group's pieces into the file. Collective over the group. A failure of this rank is kept for finish() and
+  /// the messages go on, so that no rank of the group is left waiting; only a CommunicationError is thrown.
   void stream();
-  /// Writes the table of hashes and makes the file durable; all zero on ranks that do not write. Throws SystemError.
+  /// Writes the table of hashes and makes the file durable; all zero on ranks that do not write. Throws what failed in
+  /// stream(), or SystemError.
   StoredShard finish();
 
  private:
   void stream_piece(const StoredPiece& piece);
-  void move_part(const SourcePiece& source, const Shard& part, const Shard& tile, Dtype dtype);
+  void move_part(const SourcePiece& source, const Shard& part, const Shard& tile, std::size_t element);
   void write_tile(const StoredPiece& piece, const Shard& tile, bool is_whole_piece);
-  /// Runs work on the writer unless something failed before.
+  /// Runs work unless something failed before.
   template <class Work>
   void attempt(Work&& work);
 
   comm::Communicator& world_;
-  const Plan& plan_;
+  const PlanPart& part_;
   std::span<const Piece> pieces_;
   SaveMark mark_;
-  std::int64_t shard_;
-  int writer_rank_;
-  std::vector<const SourcePiece*> sources_;  ///< what the group holds: at 1,000 ranks a small part of the plan
+  std::string path_;
   std::vector<std::byte> tile_buffer_;
   std::vector<std::byte> message_;
   std::vector<io::Hash128> hashes_;

@@ -9,6 +9,22 @@
 namespace trireme::comm {
 namespace {
 
+constexpr int text_tag = 7001;
+
+void send_text(Communicator& communicator, const std::string& text, int destination) {
+  const std::uint64_t length = text.size();
+  communicator.send(&length, sizeof(length), destination, text_tag)->wait();
+  communicator.send(text.data(), length, destination, text_tag)->wait();
+}
+
+std::string receive_text(Communicator& communicator, int source) {
+  std::uint64_t length = 0;
+  communicator.receive(&length, sizeof(length), source, text_tag)->wait();
+  std::string text(length, '\0');
+  communicator.receive(text.data(), length, source, text_tag)->wait();
+  return text;
+}
+
 struct Failure {
   ExitCode code;
   std::string text;
@@ -66,6 +82,26 @@ std::vector<std::string> Communicator::all_gather_text(const std::string& mine) 
     texts.push_back(all.substr(rank * longest, static_cast<std::size_t>(lengths[rank])));
   }
   return texts;
+}
+
+std::vector<std::string> Communicator::gather_text(const std::string& mine, int root) {
+  std::vector<std::string> texts;
+  if (rank() != root) {
+    send_text(*this, mine, root);
+    return texts;
+  }
+  for (int source = 0; source < size(); ++source) {
+    texts.push_back(source == root ? mine : receive_text(*this, source));
+  }
+  return texts;
+}
+
+std::string Communicator::scatter_text(const std::vector<std::string>& texts, int root) {
+  if (rank() != root) return receive_text(*this, root);
+  for (int destination = 0; destination < size(); ++destination) {
+    if (destination != root) send_text(*this, texts[static_cast<std::size_t>(destination)], destination);
+  }
+  return texts[static_cast<std::size_t>(root)];
 }
 
 void Communicator::broadcast_text(std::string& text, int root) {

@@ -36,8 +36,8 @@ class SelfCommunicator : public Communicator {
 
  private:
   [[noreturn]] static void refuse_message(int peer) {
-    throw SystemError("message to rank `" + std::to_string(peer) +
-                      "` (there is one rank, and it sends none to itself)");
+    throw CommunicationError("message to rank `" + std::to_string(peer) +
+                             "` (there is one rank, and it sends none to itself)");
   }
 };
 

@@ -18,6 +18,8 @@
 #include "trireme/base/error.hpp"
 #include "trireme/io/file.hpp"
 
+#include "io/failure.hpp"
+
 namespace trireme::io {
 namespace {
 
@@ -191,6 +193,12 @@ int injected_fault(const char* call, const std::string& path, std::size_t* bytes
     }
   }
   return environment_fault(call, path, bytes);
+}
+
+void meet_fault(const char* call, const std::string& path) {
+  if (const int error = injected_fault(call, path); error != 0) {
+    throw_failure(fmt::format("go on with `{}`", path), call, error);
+  }
 }
 
 std::size_t max_io_bytes() {

@@ -1,16 +1,12 @@
-// The folder of a run: its lock, its checkpoints, and from where the run goes on.
+// The folder of a run, and its lock.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
-#include "trireme/checkpoint/checkpoint.hpp"
 #include "trireme/checkpoint/run_lock.hpp"
 #include "trireme/comm/communicator.hpp"
 #include "trireme/config/deck.hpp"
-#include "trireme/data/token_file.hpp"
 
 namespace trireme::train {
 
@@ -41,20 +37,5 @@ class RunFolder {
   RunPaths paths_;
   std::unique_ptr<checkpoint::RunLock> lock_;
 };
-
-/// The folders of checkpoints that run.resume allows, best first; empty for a fresh start.
-/// `auto`: all of the run, newest first. `never`: a folder with checkpoints is refused. A path: that one. Collective.
-[[nodiscard]] std::vector<std::string> resume_candidates(comm::Communicator& world, const config::Deck& deck,
-                                                         const RunPaths& paths);
-
-/// Refuses a deck that is another model than the checkpoint's, every difference named; lists what else changed.
-void check_resume(const config::Deck& deck, const checkpoint::Metadata& stored);
-
-/// Opens the first sound candidate and hands it to `load`; damaged ones are named and passed over. A single candidate's
-/// damage, and damage to all, is an InputError: a run never silently starts again from step 0. Another model, or
-/// training data of another tokenizer, is one too. Collective.
-checkpoint::Metadata resume(comm::Communicator& world, const config::Deck& deck, const data::TokenFileInfo& training,
-                            const std::vector<std::string>& candidates,
-                            const std::function<void(checkpoint::Reader&)>& load);
 
 }  // namespace trireme::train

@@ -1,8 +1,6 @@
 #include "train/stop.hpp"
 
 #include <algorithm>
-#include <array>
-#include <csignal>
 #include <ctime>
 #include <fstream>
 #include <string>
@@ -12,14 +10,6 @@
 namespace trireme::train {
 
 namespace {
-
-constexpr std::array signals{SIGUSR1, SIGUSR2, SIGTERM, SIGINT};
-volatile std::sig_atomic_t first_signal = 0;
-std::array<struct sigaction, signals.size()> old_actions;
-
-void note_signal(int number) {
-  if (first_signal == 0) first_signal = number;
-}
 
 /// Seconds since this process was started, from the kernel's clock of process starts.
 double process_age_s() {
@@ -37,22 +27,6 @@ double process_age_s() {
 }
 
 }  // namespace
-
-SignalFlag::SignalFlag() {
-  first_signal = 0;
-  struct sigaction action {};
-  action.sa_handler = note_signal;
-  action.sa_flags = SA_RESTART;
-  for (std::size_t i = 0; i < signals.size(); ++i) sigaction(signals[i], &action, &old_actions[i]);
-}
-
-SignalFlag::~SignalFlag() {
-  for (std::size_t i = 0; i < signals.size(); ++i) sigaction(signals[i], &old_actions[i], nullptr);
-}
-
-int SignalFlag::received() {
-  return first_signal;
-}
 
 Walltime::Walltime(const config::WalltimeOptions& options) : options_(options), started_s_(process_age_s()) {}
 

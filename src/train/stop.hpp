@@ -5,20 +5,9 @@
 
 #include "trireme/base/timer.hpp"
 #include "trireme/config/deck.hpp"
+#include "trireme/train/signal_flag.hpp"
 
 namespace trireme::train {
-
-/// From construction on SIGUSR1, SIGUSR2, SIGTERM and SIGINT only set a flag; the destructor puts the old handlers
-/// back.
-class SignalFlag {
- public:
-  SignalFlag();
-  ~SignalFlag();
-  SignalFlag(const SignalFlag&) = delete;
-  SignalFlag& operator=(const SignalFlag&) = delete;
-  /// The number of the first signal that came, 0 if none.
-  [[nodiscard]] static int received();
-};
 
 /// The clock of the allocation, as the deck states it. Counts from process start.
 class Walltime {

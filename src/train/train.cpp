@@ -17,6 +17,7 @@
 #include "train/metrics.hpp"
 #include "train/progress.hpp"
 #include "train/report.hpp"
+#include "train/resume.hpp"
 #include "train/run_folder.hpp"
 #include "train/stop.hpp"
 #include "train/trace.hpp"

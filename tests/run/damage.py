@@ -3,7 +3,6 @@
 import random
 import shutil
 import subprocess
-import time
 
 import h5py
 import numpy as np
@@ -48,10 +47,9 @@ class Damage(RunTest):
             if content is not None:
                 shard.write_bytes(content)
             self.damaged(newest, "shard_00002.h5")
-            began = time.monotonic()
-            self.refused(self.trireme("train", self.deck_path, f"run.resume={newest}", "run.steps=9", ranks=4),
-                         "shard_00002.h5")
-            self.assertLess(time.monotonic() - began, 15, kind)
+            with self.within(15, kind):
+                self.refused(self.trireme("train", self.deck_path, f"run.resume={newest}", "run.steps=9", ranks=4),
+                             "shard_00002.h5")
             resumed = self.trireme("train", self.deck_path, "run.steps=9", "checkpoint.every_steps=0", ranks=4)
             self.ok(resumed)
             self.assertIn("shard_00002.h5", resumed.out, kind)
@@ -130,6 +128,19 @@ class Damage(RunTest):
         self.assertEqual(result.code, 3, result.out)
         self.assertIn("shard_00003", result.out)
         self.assertEqual(self.steps(self.folder / "run"), [])
+
+    def test_a_rank_that_fails_while_it_sends_its_part_is_heard_by_all(self):
+        data = self.rows()
+        deck = self.deck(TINY, data={"train": [data]}, run={"output": "run", "steps": 8},
+                         checkpoint={"every_steps": 4, "ranks_per_file": 2})
+        for rank in (2, 3):  # the writer of a file, and one that sends to it
+            self.on_rank(rank, TRIREME_FAULT="stream:staging_00000004:12:5:1")
+            shutil.rmtree(self.folder / "run", ignore_errors=True)
+            result = self.ok(self.trireme("train", deck, ranks=4))
+            self.assertIn("step 4 was not saved", result.out)
+            self.assertIn(f"rank {rank}: ", result.out)
+            self.assertEqual(self.steps(self.folder / "run"), [8])
+            self.assertEqual([p.name for p in (self.folder / "run/checkpoints").iterdir()], ["step_00000008"])
 
     def test_a_stop_whose_save_fails_is_no_early_stop(self):
         data = self.rows()

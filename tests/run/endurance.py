@@ -1,8 +1,11 @@
 """Thousands of steps, evaluations and saves: nothing grows."""
 
+import statistics
 import threading
 import time
 from pathlib import Path
+
+import numpy as np
 
 from harness import TINY, RunTest, main
 
@@ -19,24 +22,26 @@ class Endurance(RunTest):
             while process.poll() is None:
                 ranks = self.ranks_of(process)
                 path = self.folder / "run/metrics.jsonl"
-                if ranks and path.exists():
+                if len(ranks) == 2 and path.exists():
                     step = path.read_bytes().count(b"\n")
                     files = [len(list(Path(f"/proc/{pid}/fd").iterdir())) for pid in ranks if Path(f"/proc/{pid}/fd").exists()]
                     memory = [rss_kib(pid) for pid in ranks]
-                    samples.append((step, sum(memory), sum(files)))
-                time.sleep(0.25)
+                    samples.append((step, memory, sum(files)))
+                time.sleep(0.1)
 
         watcher = threading.Thread(target=watch)
         watcher.start()
-        self.ok(self.finish(process, 200))
+        self.ok(self.finish(process))
         watcher.join()
-        settled = [s for s in samples if s[0] > 500 and s[1] > 0]
-        self.assertGreater(len(settled), 5)
-        late = [s for s in settled if s[0] > 1500]
-        first, last = settled[0], max(late)
-        slope = (last[1] - first[1]) / (last[0] - first[0]) / 2
+        settled = [s for s in samples if s[0] > 500 and all(s[1])]
+        early = [s for s in settled if s[0] <= 1750]
+        late = [s for s in settled if s[0] > 1750]
+        self.assertGreater(min(len(early), len(late)), 3)
+        # However dense the samples are, a save that is under way in a few of them moves neither fit nor median.
+        slope = np.polyfit([s[0] for s in settled], [sum(s[1]) / 2 for s in settled], 1)[0]
         self.assertLess(slope, 1.0, f"KiB a step and rank: {slope}")
-        self.assertLessEqual(max(s[2] for s in late), max(s[2] for s in settled[:3]) + 4)
+        files_early, files_late = (statistics.median(s[2] for s in part) for part in (early, late))
+        self.assertLessEqual(files_late, files_early + 4)
 
 
 def rss_kib(pid):

@@ -5,7 +5,6 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 
 import numpy as np
 
@@ -18,22 +17,18 @@ class Failing(RunTest):
         return self.deck(TINY, {"data": {"train": [data]}, "run": {"output": "run", "steps": 1000000}}, sections)
 
     def wait_for_metrics(self):
-        end = time.monotonic() + 30
         path = self.folder / "run/metrics.jsonl"
-        while not (path.exists() and path.stat().st_size > 0):
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.02)
+        self.wait_for(lambda: path.exists() and path.stat().st_size > 0)
 
     def test_a_read_error_on_one_rank_ends_all_and_names_it(self):
         data = self.rows(count=4000)
         deck = self.deck(TINY, data={"train": [data]}, run={"output": "run", "steps": 100000}, batch={"global": 64, "micro": 8})
-        began = time.monotonic()
-        self.on_rank(5, TRIREME_FAULT="pread:train.h5:5:40")
-        result = self.trireme("train", deck, ranks=8, timeout=40)
+        with self.within(25):
+            self.on_rank(5, TRIREME_FAULT="pread:train.h5:5:40")
+            result = self.trireme("train", deck, ranks=8)
         self.assertEqual(result.code, 3, result.out)
         self.assertIn("train.h5", result.out)
         self.assertIn("rank 5 on ", result.out)
-        self.assertLess(time.monotonic() - began, 25)
 
     def test_a_bad_token_in_the_middle_is_named_by_place_and_value_on_every_grid(self):
         tokens = np.random.default_rng(1).integers(0, 96, 40 * 16 + 1)
@@ -46,7 +41,7 @@ class Failing(RunTest):
         deck = self.deck(TINY, data={"train": [data]}, run={"output": "run"})
         for ranks in (1, 4):
             shutil.rmtree(self.folder / "run", ignore_errors=True)
-            result = self.trireme("train", deck, ranks=ranks, timeout=20)
+            result = self.trireme("train", deck, ranks=ranks)
             self.assertEqual(result.code, 2, result.out)
             self.assertIn("train.h5", result.out)
 
@@ -54,7 +49,7 @@ class Failing(RunTest):
         data = self.rows()
         deck = self.deck(TINY, data={"train": [data]}, run={"output": "run", "steps": 1},
                          model={"width": 8192, "layers": 200, "heads": 64})
-        result = self.trireme("train", deck, timeout=30)
+        result = self.trireme("train", deck)
         self.assertEqual(result.code, 3, result.out)
         self.assertRegex(result.out, "[0-9] GiB|TiB")
 
@@ -85,15 +80,14 @@ class Failing(RunTest):
         self.wait_for_metrics()
         self.kill(process)
         self.finish(process)
-        began = time.monotonic()
-        self.ok(self.trireme("train", deck, "run.steps=1"))
-        self.assertLess(time.monotonic() - began, 10)
+        with self.within(10):
+            self.ok(self.trireme("train", deck, "run.steps=1"))
 
     def test_unconnected_singletons_are_refused(self):
         deck = self.long_run()
         env = {"SLURM_PROCID": "0", "SLURM_STEP_ID": "0", "SLURM_JOB_ID": "1", "SLURM_NTASKS": "4",
                "SLURM_STEP_NUM_TASKS": "4", "SLURM_NPROCS": "4", "SLURM_LOCALID": "0"}
-        result = self.trireme("train", deck, env=env, timeout=20)
+        result = self.trireme("train", deck, env=env)
         self.assertEqual(result.code, 3, result.out)
         self.assertIn("--mpi=pmix", result.out)
 
@@ -102,10 +96,11 @@ class Failing(RunTest):
         process = self.start("train", deck, ranks=8)
         self.wait_for_metrics()
         victim = self.ranks_of(process)[5]
-        os.kill(victim, signal.SIGKILL)
-        self.assertNotEqual(self.finish(process, 15).code, 0)
-        left = subprocess.run(["pgrep", "-f", f"{TRIREME} train {deck}"], capture_output=True, text=True).stdout
-        self.assertEqual(left, "")
+        with self.within(15):
+            os.kill(victim, signal.SIGKILL)
+            self.assertNotEqual(self.finish(process).code, 0)
+            self.wait_for(lambda: subprocess.run(["pgrep", "-f", f"{TRIREME} train {deck}"], capture_output=True,
+                                                 text=True).stdout == "")
 
     def test_nan_stops_before_the_update_with_exit_code_4(self):
         data = self.rows()

@@ -3,6 +3,7 @@
 Environment: TRIREME (the executable), TRIREME_MPIEXEC (the launcher, as a list of words). CTest sets both.
 """
 
+import contextlib
 import json
 import os
 import shlex
@@ -10,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -30,6 +32,11 @@ ODD = {
     **TINY,
     "model": {"layers": 5, "width": 36, "heads": 6, "context": 16, "vocab": 97},
 }
+
+# After so long without an end a process hangs: far above what any run here takes, also on a slow machine.
+HANG_S = 120
+# A small job of two ranks, from launch to exit, on an idle machine.
+IDLE_JOB_S = 0.4
 
 # What a run says of time and place; all else must be equal between two grids.
 UNEVEN_METRICS = {"step_time_s", "tokens_per_s", "mfu", "memory_bytes", "attempt"}
@@ -66,10 +73,42 @@ class Result:
 class RunTest(unittest.TestCase):
     """A test with a folder of its own."""
 
+    slowness_at_start = None  # measured once a process, when a test first judges a time
+
     def setUp(self):
         self.folder = Path(tempfile.mkdtemp(prefix="trireme_"))
         self.program = TRIREME
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    # Time
+
+    def slowness(self):
+        """How many times longer than on an idle machine a small job takes now; at least 1."""
+        text = self.folder / "small.txt"
+        text.write_text("a small job")
+        began = time.monotonic()
+        self.ok(self.trireme("prepare", "small.h5", text, "--tokenizer", "byte", ranks=2))
+        took = time.monotonic() - began
+        (self.folder / "small.h5").unlink()
+        return max(1.0, took / IDLE_JOB_S)
+
+    @contextlib.contextmanager
+    def within(self, idle_s, what=""):
+        """The block ends in `idle_s` seconds; on a slow machine in as many times more as a small job takes there."""
+        if RunTest.slowness_at_start is None:
+            RunTest.slowness_at_start = self.slowness()
+        began = time.monotonic()
+        yield
+        took = time.monotonic() - began
+        if took >= idle_s:
+            allowed_s = idle_s * max(RunTest.slowness_at_start, self.slowness())
+            self.assertLess(took, allowed_s, f"{what} took too long")
+
+    def wait_for(self, condition, seconds=HANG_S):
+        end = time.monotonic() + seconds
+        while not condition():
+            self.assertLess(time.monotonic(), end, "nothing happened")
+            time.sleep(0.02)
 
     # Inputs
 
@@ -126,7 +165,7 @@ exec {TRIREME} "$@"
         script.chmod(0o755)
         self.program = str(script)
 
-    def trireme(self, *words, ranks=0, env=None, timeout=60):
+    def trireme(self, *words, ranks=0, env=None, timeout=HANG_S):
         """Runs to the end; a hang is a failure."""
         process = self.start(*words, ranks=ranks, env=env)
         return self.finish(process, timeout)
@@ -136,7 +175,7 @@ exec {TRIREME} "$@"
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                                 start_new_session=True)
 
-    def finish(self, process, timeout=60):
+    def finish(self, process, timeout=HANG_S):
         try:
             out, _ = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:

@@ -5,6 +5,7 @@ import random
 import shutil
 import signal
 import time
+from pathlib import Path
 
 from harness import TINY, RunTest, main
 
@@ -15,12 +16,13 @@ class Killing(RunTest):
         steps = 400
         deck = self.deck(TINY, data={"train": [data]}, run={"output": "unused", "steps": steps},
                          model={"dropout": 0.1}, checkpoint={"every_steps": 1, "keep": 2})
-        self.ok(self.trireme("train", deck, "run.output=straight", ranks=2, timeout=120))
+        self.ok(self.trireme("train", deck, "run.output=straight", ranks=2))
         chance = random.Random(11)
+        slowness = self.slowness()
         kills = last = 0
         while kills < 20:
             process = self.start("train", deck, "run.output=killed", ranks=2)
-            time.sleep(chance.uniform(0.05, 2.0))
+            time.sleep(chance.uniform(0.05, 2.0) * slowness)
             if process.poll() is not None:
                 self.finish(process)
                 break
@@ -30,7 +32,7 @@ class Killing(RunTest):
             steps_there = self.steps(self.folder / "killed")
             self.assertGreaterEqual(max(steps_there, default=0), last, "a committed checkpoint was lost")
             last = max(steps_there, default=0)
-        self.ok(self.trireme("train", deck, "run.output=killed", ranks=2, timeout=120))
+        self.ok(self.trireme("train", deck, "run.output=killed", ranks=2))
         self.assert_same_run(self.folder / "straight", self.folder / "killed")
         left = [p.name for p in (self.folder / "killed/checkpoints").iterdir() if not p.name.startswith("step_")]
         self.assertEqual([name for name in left if not name.startswith("damaged_")], [])
@@ -41,12 +43,9 @@ class Killing(RunTest):
                          checkpoint={"every_steps": 50})
         process = self.start("train", deck, ranks=4)
         self.wait_for(lambda: self.steps(self.folder / "run"))
-        began = time.monotonic()
-
-        os.kill(self.ranks_of(process)[-1], signal.SIGKILL)
-        result = self.finish(process, 15)
-        self.assertNotEqual(result.code, 0)
-        self.assertLess(time.monotonic() - began, 15)
+        with self.within(15):
+            os.kill(self.ranks_of(process)[-1], signal.SIGKILL)
+            self.assertNotEqual(self.finish(process).code, 0)
         step = max(self.steps(self.folder / "run"))
         self.ok(self.trireme("train", deck, f"run.steps={step + 1}", ranks=4))
 
@@ -62,14 +61,29 @@ class Killing(RunTest):
             victim = self.ranks_of(process)[-1]
             for _ in range(burst):
                 os.kill(victim, signal.SIGUSR1)
-            self.ok(self.finish(process, 20), 75)
+            self.ok(self.finish(process), 75)
             self.assertEqual(len(self.steps(self.folder / "run")), 1)
+
+    def test_a_signal_while_the_run_starts_is_kept_for_its_first_step(self):
+        data = self.rows()
+        deck = self.deck(TINY, data={"train": [data]}, run={"output": "run", "steps": 1000000})
+        for delay in (0, 0.05, 0.1, 0.2):
+            for number in (signal.SIGUSR1, signal.SIGTERM):
+                shutil.rmtree(self.folder / "run", ignore_errors=True)
+                process = self.start("train", deck, ranks=2)
+                self.wait_for(lambda: any(catches(pid, number) for pid in self.ranks_of(process)))
+                time.sleep(delay)
+                victim = next(pid for pid in self.ranks_of(process) if catches(pid, number))
+                os.kill(victim, number)
+                result = self.ok(self.finish(process), 75)
+                self.assertIn("stopped by a signal", result.out)
+                self.assertEqual(len(self.steps(self.folder / "run")), 1)
 
     def test_a_marker_never_stands_before_the_last_shard(self):
         data = self.rows()
         deck = self.deck(TINY, data={"train": [data]}, run={"output": "run", "steps": 8},
                          checkpoint={"every_steps": 4})
-        process = self.start("train", deck, ranks=4, env={"TRIREME_FAULT": "fsync:shard_00003:sleep=4:1"})
+        process = self.start("train", deck, ranks=4, env={"TRIREME_FAULT": "fsync:shard_00003:sleep=60:1"})
         self.wait_for(lambda: any((self.folder / "run/checkpoints").glob(".staging*8.*/shard_00002.h5")))
         time.sleep(0.5)
         self.assertEqual(self.steps(self.folder / "run"), [4])
@@ -77,11 +91,15 @@ class Killing(RunTest):
         self.finish(process)
         self.assertIn("going on from step 4", self.ok(self.trireme("train", deck, ranks=4)).out)
 
-    def wait_for(self, condition, seconds=30):
-        end = time.monotonic() + seconds
-        while not condition():
-            self.assertLess(time.monotonic(), end, "nothing happened")
-            time.sleep(0.02)
+
+def catches(pid, number):
+    """True when the process has a handler for the signal."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+    caught = next(line for line in status.splitlines() if line.startswith("SigCgt:"))
+    return int(caught.split()[1], 16) >> (number - 1) & 1 == 1
 
 
 if __name__ == "__main__":

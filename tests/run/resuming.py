@@ -77,6 +77,48 @@ class Resuming(RunTest):
         self.refused(self.trireme("train", deck, "run.steps=4"), "index.h5")
         self.assertEqual((self.folder / "run/metrics.jsonl").read_bytes(), before)
 
+    def test_a_job_that_is_started_again_with_a_path_goes_on_from_what_it_made_of_it(self):
+        data = self.rows()
+        deck = self.deck(TINY, data={"train": [data]}, run={"output": "run"}, checkpoint={"every_steps": 2, "keep": 9},
+                         learning_rate={"decay_steps": 12})
+        self.ok(self.trireme("train", deck, "run.output=donor", "run.steps=12", ranks=2))
+        origin = "donor/checkpoints/step_00000004"
+        for steps, begin in ((6, 4), (10, 6), (12, 10)):
+            again = self.ok(self.trireme("train", deck, f"run.resume={origin}", f"run.steps={steps}", ranks=2))
+            self.assertIn(f"going on from step {begin}", again.out)
+            self.assertEqual(again.out.count("this run went on from"), int(begin != 4), again.out)
+        self.ok(self.trireme("checkpoint", "diff", "run", "donor"))
+        newest = self.folder / "run/checkpoints/step_00000012"
+        (newest / "shard_00001.h5").unlink()
+        shutil.rmtree(self.folder / "donor")
+        passed = self.ok(self.trireme("train", deck, f"run.resume={origin}/", "run.steps=13", ranks=2))
+        self.assertIn("shard_00001.h5", passed.out)
+        self.assertIn("going on from step 10", passed.out)
+
+    def test_a_path_into_the_own_folder_goes_back_once(self):
+        data = self.rows()
+        deck = self.deck(TINY, data={"train": [data]}, run={"output": "run"}, checkpoint={"every_steps": 2, "keep": 9})
+        self.ok(self.trireme("train", deck, "run.steps=8"))
+        back = ("train", deck, "run.resume=run/checkpoints/step_00000004", "learning_rate.peak=1e-3")
+        self.assertIn("going on from step 4", self.ok(self.trireme(*back, "run.steps=6")).out)
+        self.assertIn("going on from step 6", self.ok(self.trireme(*back, "run.steps=10")).out)
+
+    def test_a_disk_that_does_not_answer_is_no_damage(self):
+        data = self.rows()
+        deck = self.deck(TINY, data={"train": [data]}, run={"output": "run"}, checkpoint={"every_steps": 4})
+        self.ok(self.trireme("train", deck, "run.steps=8", ranks=2))
+        for file in ("index.h5", "shard_00001.h5"):
+            for call in ("open", "pread"):
+                env = {"TRIREME_FAULT": f"{call}:step_00000008/{file}:5"}
+                passed = self.ok(self.trireme("train", deck, "run.steps=5", "checkpoint.every_steps=0", ranks=2, env=env))
+                self.assertIn(f"step_00000008/{file}", passed.out)
+                self.assertIn("Input/output error", passed.out)
+                self.assertIn("going on from step 4", passed.out)
+                shutil.rmtree(self.folder / "run/checkpoints/step_00000005")
+        none = self.trireme("train", deck, "run.steps=9", ranks=2, env={"TRIREME_FAULT": "pread:index.h5:5"})
+        self.refused(none, "could be read", "Input/output error", code=3)
+        self.assertIn("going on from step 8", self.ok(self.trireme("train", deck, "run.steps=9", ranks=2)).out)
+
     def test_another_model_is_refused_with_every_difference(self):
         data = self.rows()
         deck = self.deck(TINY, data={"train": [data]}, run={"output": "run", "steps": 2})
@@ -105,6 +147,18 @@ class Resuming(RunTest):
         self.assertEqual(self.steps(self.folder / "kept"), [4, 8, 9])
         self.refused(self.trireme("train", deck, "checkpoint.keep=0"), "checkpoint.keep")
 
+    def ends_before_its_walltime(self, deck, limit_s=9, margin_s=4):
+        """The last checkpoint is committed within the limit, and not long before it."""
+        process = self.start("train", deck, f"walltime.limit_minutes={limit_s / 60}", f"walltime.margin_seconds={margin_s}",
+                             ranks=2)
+        self.wait_for(lambda: len(self.ranks_of(process)) == 2)
+        began = time.time()
+        self.ok(self.finish(process), 75)
+        # What launch and exit take is the machine's affair; the program answers for what lies between.
+        committed = (self.folder / "run/checkpoints").stat().st_mtime - began
+        self.assertLess(committed, limit_s)
+        self.assertGreater(committed, limit_s - margin_s - 2)
+
     def test_stop_file_walltime_and_save_file(self):
         data = self.rows()
         deck = self.deck(TINY, data={"train": [data]}, run={"output": "run", "steps": 200000})
@@ -112,9 +166,7 @@ class Resuming(RunTest):
         (self.folder / "run/stop").touch()
         self.ok(self.trireme("train", deck, ranks=2), 75)
         (self.folder / "run/stop").unlink()
-        began = time.monotonic()
-        self.ok(self.trireme("train", deck, "walltime.limit_minutes=0.1", "walltime.margin_seconds=1", ranks=2), 75)
-        self.assertLess(time.monotonic() - began, 7)
+        self.ends_before_its_walltime(deck)
         step = self.steps(self.folder / "run")[-1]
         self.assertGreater(step, 0)
         (self.folder / "run/save").touch()

@@ -9,7 +9,16 @@
 #include <string>
 #include <vector>
 
+#include "trireme/base/error.hpp"
+
 namespace trireme::comm {
+
+/// A call of the library failed on this rank. The others may wait in it for ever, so nobody who catches this may enter
+/// another collective: the job must end. No SystemError, which ranks have agreed on or can still agree on.
+class CommunicationError : public Error {
+ public:
+  explicit CommunicationError(const std::string& message) : Error(ExitCode::system_error, message) {}
+};
 
 /// A message under way. Destroying a request that is not complete is a contract failure.
 class Request {
@@ -21,7 +30,7 @@ class Request {
 };
 
 /// A communicator. Every call but the point-to-point ones is collective: all its ranks call it in the same order, with
-/// equal sizes and root. Errors throw SystemError quoting the library's words, rank and host.
+/// equal sizes and root. Errors throw CommunicationError quoting the library's words, rank and host.
 /// Messages above the limit of one library call are split.
 class Communicator {
  public:
@@ -52,6 +61,10 @@ class Communicator {
 
   /// Every rank's text, in rank order, on every rank.
   [[nodiscard]] std::vector<std::string> all_gather_text(const std::string& mine);
+  /// The same on `root` only; empty elsewhere. What other ranks send and hold is their own text.
+  [[nodiscard]] std::vector<std::string> gather_text(const std::string& mine, int root);
+  /// The text of `texts`, which `root` gives for each rank, that is this rank's.
+  [[nodiscard]] std::string scatter_text(const std::vector<std::string>& texts, int root);
   void broadcast_text(std::string& text, int root);
   [[nodiscard]] std::int64_t all_reduce_sum(std::int64_t value);
   [[nodiscard]] double all_reduce_max(double value);

@@ -18,6 +18,10 @@ namespace trireme::io {
 using FaultHook = std::function<int(const char* call, const std::string& path, std::size_t* bytes)>;
 void set_fault_hook(FaultHook hook);
 
+/// A point that is no system call but where a test may want a failure too: asks the hook and TRIREME_FAULT for `call`
+/// on `path`, and throws SystemError when they say so.
+void meet_fault(const char* call, const std::string& path);
+
 /// A file opened for reading or for writing (create: emptied, readable too); a file to be read that is not there or not
 /// readable is an InputError. No call moves more than 1 GiB (TRIREME_MAX_IO_BYTES lowers it). Closed at destruction
 /// (close() reports, the destructor does not).

@@ -16,7 +16,7 @@ struct MpiSite {
   std::size_t max_message_bytes = 0;  ///< more never goes in one library call
 };
 
-/// Throws SystemError: `MPI_Send` failed (the library's words) on rank, host, while `what`.
+/// Throws CommunicationError: `MPI_Send` failed (the library's words) on rank, host, while `what`.
 [[noreturn]] void throw_mpi_error(int code, const char* call, const MpiSite& site, const std::string& what);
 
 /// Checks the return code of `call`; what() describes what was being done and is only called on failure.

@@ -65,7 +65,7 @@ void MpiRequest::check_length(const Part& part, MPI_Status& status) const {
   int came = 0;
   check(MPI_Get_count(&status, MPI_BYTE, &came), "MPI_Get_count", *site_, [&] { return what(part); });
   if (came == part.bytes) return;
-  throw SystemError(
+  throw CommunicationError(
       fmt::format("a message of {} bytes came (another length was agreed on) on rank {}, host `{}`, while {}", came,
                   site_->world_rank, site_->host, what(part)));
 }

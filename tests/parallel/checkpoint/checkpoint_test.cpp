@@ -144,6 +144,29 @@ TEST_F(RanksCheckpoint, AFullDiskOnOneRankIsToldByAllAndLeavesNothing) {
   }
 }
 
+TEST_F(RanksCheckpoint, ARankThatFailsBetweenItsMessagesLeavesNobodyWaiting) {
+  save_by(world_.size(), 1);
+  for (const std::int64_t ranks_per_file : {1, 2, 100}) {
+    for (const int failing : {0, world_.size() / 2, world_.size() - 1}) {
+      for (const int number : {0, 1, 3}) {
+        int calls = 0;
+        io::set_fault_hook([&](const char* call, const std::string&, std::size_t*) {
+          if (world_.rank() != failing || std::string(call) != "stream") return 0;
+          return calls++ == number ? ENOMEM : 0;
+        });
+        const auto errors = errors_of([&] { save_by(world_.size(), 2, ranks_per_file); });
+        io::set_fault_hook({});
+        EXPECT_THAT(errors, Each(errors.front()));
+        EXPECT_THAT(errors.front(), HasSubstr(fmt::format("rank {}: ", failing)));
+      }
+    }
+  }
+  world_.barrier();
+  EXPECT_EQ(list_steps(folder_), std::vector<std::int64_t>{1});
+  save_by(world_.size(), 2);
+  expect_load_by(world_.size(), 2);
+}
+
 TEST_F(RanksCheckpoint, AFileThatOneRankCannotOpenStopsTheSaveOfAll) {
   if (world_.rank() == world_.size() - 1) {
     io::set_fault_hook([](const char* call, const std::string& path, std::size_t*) {

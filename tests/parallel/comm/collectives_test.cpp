@@ -59,6 +59,10 @@ TEST(Collectives, GatherAndBroadcastTexts) {
     EXPECT_EQ(all[static_cast<std::size_t>(rank)],
               std::string(static_cast<std::size_t>(rank * 300), static_cast<char>('a' + rank)));
   }
+  const int root = world().size() - 1;
+  const std::vector<std::string> gathered = world().gather_text(mine, root);
+  EXPECT_EQ(gathered, world().rank() == root ? all : std::vector<std::string>{});
+  EXPECT_EQ(world().scatter_text(gathered, root), mine);
   std::string text = world().rank() == 0 ? "the deck" : "something longer than that";
   world().broadcast_text(text, 0);
   EXPECT_EQ(text, "the deck");

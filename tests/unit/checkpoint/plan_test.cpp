@@ -71,6 +71,39 @@ TEST(Plan, ManyRanksAreGroupedUntilATensorHasFewPieces) {
   }
 }
 
+TEST(Plan, PartsSayTogetherWhatThePlanSaysAndNoMoreThanTheirRanksNeed) {
+  const Shape shape{1021, 769};
+  for (const auto& [num_ranks, ranks_per_file] : {std::pair{1, 1}, {5, 2}, {7, 3}, {65, 1}, {300, 1}}) {
+    const Plan plan = make_plan(flat_ranks(shape, num_ranks), ranks_per_file);
+    std::size_t num_pieces = 0;
+    std::vector<Shard> in_memory;
+    for (int rank = 0; rank < num_ranks; ++rank) {
+      const PlanPart part = parse_part(text_of(part_of(plan, rank)));
+      EXPECT_EQ(part.writer, plan.writer_of(plan.shard_of(rank)));
+      EXPECT_EQ(part.payload_bytes, plan.payload_bytes);
+      for (const StoredPiece& piece : part.pieces) EXPECT_FALSE(part.sources_of(piece).empty());
+      if (rank == part.writer) {
+        num_pieces += part.pieces.size();
+        for (const SourcePiece& source : part.sources) in_memory.push_back(source.rectangle);
+        EXPECT_LE(part.sources.size(), 3U * static_cast<std::size_t>(plan.ranks_per_file));
+      } else {
+        for (const SourcePiece& source : part.sources) EXPECT_EQ(source.rank, rank);
+        EXPECT_LE(part.sources.size(), 3U);
+        EXPECT_LE(part.pieces.size(), 6U);
+      }
+    }
+    EXPECT_EQ(num_pieces, plan.pieces.size());
+    EXPECT_EQ(cover_problem(shape, in_memory), "") << num_ranks;
+  }
+}
+
+TEST(Plan, ARankThatHoldsNothingHasAnEmptyPart) {
+  const Plan plan = make_plan({piece_text("weights/a", {4}, {{0}, {4}}), ""}, 1);
+  const PlanPart part = parse_part(text_of(part_of(plan, 1)));
+  EXPECT_TRUE(part.tensors.empty() && part.sources.empty() && part.pieces.empty());
+  EXPECT_EQ(part.largest_tile(), 0U);
+}
+
 TEST(Plan, OneFileForAllHoldsAPinwheelWhole) {
   const Shape shape{3, 3};
   std::string text;

@@ -31,7 +31,7 @@ TEST(SelfCommunicator, LeavesTheDataOfOneRankAsTheyAre) {
 TEST(SelfCommunicator, RefusesMessages) {
   const auto self = make_self_communicator();
   int number = 1;
-  EXPECT_THROW((void)self->send(&number, sizeof(number), 0, 1), SystemError);
+  EXPECT_THROW((void)self->send(&number, sizeof(number), 0, 1), CommunicationError);
 }
 
 TEST(SelfCommunicator, NeedsNoMessagesForTreesOfOneRank) {

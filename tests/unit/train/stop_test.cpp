@@ -22,6 +22,17 @@ TEST(SignalFlag, KeepsTheFirstOfABurstAndPutsHandlersBack) {
   EXPECT_EQ(before.sa_handler, after.sa_handler);
 }
 
+TEST(SignalFlag, OfARunIsTheOneOfTheProgram) {
+  const SignalFlag outer;
+  std::raise(SIGUSR2);
+  {
+    const SignalFlag inner;
+    EXPECT_EQ(SignalFlag::received(), SIGUSR2);
+  }
+  std::raise(SIGTERM);  // still harmless
+  EXPECT_EQ(SignalFlag::received(), SIGUSR2);
+}
+
 TEST(Walltime, WithoutALimitIsNeverDue) {
   Walltime walltime({.limit_minutes = 0, .margin_seconds = 1000});
   walltime.step_took(1e9);
