@@ -110,6 +110,10 @@ Section comm_section() {
                .why_only = "this version communicates by MPI",
                .sentence = "Library that carries tensors between ranks.",
                .owner = "comm"},
+              {.key = "comm.overlap",
+               .place = place(&Deck::comm, &CommOptions::overlap),
+               .sentence = "Gradients are reduced beneath the backward pass; false shows what that hides.",
+               .owner = "optim"},
           }};
 }
 

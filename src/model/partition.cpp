@@ -81,20 +81,25 @@ Counts share_out(std::int64_t blocks, double block, const std::vector<double>& l
   return given;
 }
 
-/// First over the stages, then over the chunks of each; every chunk has one block beforehand.
+/// First over the stages, then over the chunks of each; every chunk has one block beforehand, but for the head of a
+/// stage of one chunk, which may be work enough.
 Counts balanced(const ModelOptions& options, int stages, int chunks) {
   const double block = block_flop_per_token(options).total();
   const double head = chunk_flop_per_token(options, {.head = true}).total();
+  const std::int64_t beforehand_at_end = chunks == 1 && stages > 1 ? 0 : chunks;
   std::vector<double> stage_loads(static_cast<std::size_t>(stages), chunks * block);
-  stage_loads.back() += head;
-  const Counts of_stages = share_out(options.layers - std::int64_t{stages} * chunks, block, stage_loads);
+  stage_loads.back() = static_cast<double>(beforehand_at_end) * block + head;
+  const std::int64_t beforehand = std::int64_t{stages - 1} * chunks + beforehand_at_end;
+  const Counts of_stages = share_out(options.layers - beforehand, block, stage_loads);
   Counts counts(stage_loads.size() * static_cast<std::size_t>(chunks));
   for (std::size_t stage = 0; stage < stage_loads.size(); ++stage) {
-    std::vector<double> chunk_loads(static_cast<std::size_t>(chunks), block);
-    if (stage + 1 == stage_loads.size()) chunk_loads.back() += head;
+    const bool last = stage + 1 == stage_loads.size();
+    const std::int64_t each = last ? beforehand_at_end / chunks : 1;
+    std::vector<double> chunk_loads(static_cast<std::size_t>(chunks), static_cast<double>(each) * block);
+    if (last) chunk_loads.back() += head;
     const Counts of_chunks = share_out(of_stages[stage], block, chunk_loads);
     for (std::size_t chunk = 0; chunk < of_chunks.size(); ++chunk) {
-      counts[chunk * stage_loads.size() + stage] = 1 + of_chunks[chunk];
+      counts[chunk * stage_loads.size() + stage] = each + of_chunks[chunk];
     }
   }
   return counts;

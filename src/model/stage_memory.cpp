@@ -59,47 +59,60 @@ BlockActivations Stage::allocate_block(device::Arena& arena, const layers::Block
   return output_only;
 }
 
-Stage::Slot Stage::allocate_slot(device::Arena& arena, const Chunk& chunk, std::int64_t batch) {
+/// What block number `index` of the chunks needs: what the one that keeps the most does.
+Recompute Stage::least_recompute(std::size_t index) const {
+  Recompute least = Recompute::full;
+  for (const Chunk& chunk : chunks_) {
+    if (index >= chunk.blocks.size()) continue;
+    least = std::min(least, recompute_of(chunk.range.first_block + static_cast<std::int64_t>(index)));
+  }
+  return least;
+}
+
+/// A slot that the longest chunk fits in; all blocks have the same shapes, so it fits the others too.
+Stage::Slot Stage::allocate_slot(device::Arena& arena, const Chunk& longest, std::int64_t batch) {
   const tensor::Shape own{axis_.max_own_rows(batch * options_.context), options_.width};
   Slot slot;
   slot.input = tensor::allocate(arena, own, Dtype::f32, MemoryClass::activations);
   slot.gradient = tensor::allocate(arena, own, Dtype::f32, MemoryClass::activations);
-  for (std::size_t index = 0; index < chunk.blocks.size(); ++index) {
-    const Recompute recompute = recompute_of(chunk.range.first_block + static_cast<std::int64_t>(index));
-    slot.blocks.push_back(allocate_block(arena, chunk.blocks[index], recompute, batch, options_.context));
+  for (std::size_t index = 0; index < longest.blocks.size(); ++index) {
+    slot.blocks.push_back(
+        allocate_block(arena, longest.blocks[index], least_recompute(index), batch, options_.context));
   }
   return slot;
 }
 
-void Stage::allocate_training(device::Arena& arena, std::int64_t micro_batch, const std::vector<ChunkSlots>& slots) {
-  TRIREME_EXPECT(slots.size() == chunks_.size());
-  const std::int64_t tokens = options_.context;
-  allocate_common(arena, micro_batch, tokens);
-  bool fused = false;
-  for (std::size_t c = 0; c < chunks_.size(); ++c) {
-    Chunk& chunk = chunks_[c];
-    for (int slot = 0; slot < slots[c].activations; ++slot) {
-      chunk.slots.push_back(allocate_slot(arena, chunk, micro_batch));
-    }
-    chunk.gradients.resize(static_cast<std::size_t>(slots[c].gradients));
-    for (std::size_t index = 0; index < chunk.blocks.size(); ++index) {
-      const Recompute recompute = recompute_of(chunk.range.first_block + static_cast<std::int64_t>(index));
-      const bool core_again = recompute == Recompute::selective;
-      fused |= chunk.gradients.empty() || recompute == Recompute::full;
-      for (std::vector<layers::BlockGradients>& set : chunk.gradients) {
-        set.push_back(recompute == Recompute::full
-                          ? layers::BlockGradients{}
-                          : chunk.blocks[index].allocate_gradients(arena, axis_, micro_batch, tokens, core_again));
-      }
+std::vector<layers::BlockGradients> Stage::allocate_gradient_slot(device::Arena& arena, const Chunk& longest,
+                                                                  std::int64_t batch) {
+  std::vector<layers::BlockGradients> set;
+  for (std::size_t index = 0; index < longest.blocks.size(); ++index) {
+    set.push_back(least_recompute(index) == Recompute::full
+                      ? layers::BlockGradients{}
+                      : longest.blocks[index].allocate_gradients(arena, axis_, batch, options_.context,
+                                                                 recompute_.mode == Recompute::selective));
+  }
+  return set;
+}
+
+void Stage::allocate_training(device::Arena& arena, std::int64_t micro_batch, const StageSlots& slots) {
+  allocate_common(arena, micro_batch, options_.context);
+  const auto longest = std::max_element(
+      chunks_.begin(), chunks_.end(), [](const Chunk& a, const Chunk& b) { return a.blocks.size() < b.blocks.size(); });
+  for (int slot = 0; slot < slots.activations; ++slot) {
+    const Slot memory = allocate_slot(arena, *longest, micro_batch);
+    for (Chunk& chunk : chunks_) {
+      Slot& held = chunk.slots.emplace_back(memory);
+      held.blocks.resize(chunk.blocks.size());
     }
   }
-  if (!fused) return;
-  for (const Chunk& chunk : chunks_) {
-    if (chunk.blocks.empty()) continue;
-    block_gradients_ = chunk.blocks.front().allocate_gradients(arena, axis_, micro_batch, tokens,
-                                                               recompute_.mode == Recompute::selective);
-    return;
+  for (int slot = 0; slot < slots.gradients; ++slot) {
+    const std::vector<layers::BlockGradients> memory = allocate_gradient_slot(arena, *longest, micro_batch);
+    for (Chunk& chunk : chunks_) chunk.gradients.push_back(memory);
   }
+  const bool fused = slots.gradients == 0 || recompute_.mode == Recompute::full;
+  if (!fused || longest->blocks.empty()) return;
+  block_gradients_ = longest->blocks.front().allocate_gradients(arena, axis_, micro_batch, options_.context,
+                                                                recompute_.mode == Recompute::selective);
 }
 
 /// Forward passes only: all blocks work in the same activations, whose output is their input too (a block writes it

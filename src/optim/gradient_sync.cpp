@@ -103,6 +103,7 @@ struct GradientSync::State {
   std::vector<Bucket> buckets;
   Places places;
   ReductionQueue reductions;
+  std::vector<Bucket*> held_back;  // complete, without overlap
   double exposed_seconds = 0;
 };
 
@@ -128,6 +129,10 @@ void GradientSync::State::reduce_place(Bucket& bucket) {
                                   .own = bucket.own,
                                   .deliver = bucket.micro_batches_done == 1 ? Deliver::set : Deliver::add,
                                   .across = bucket.micro_batches_done == options.micro_batches});
+  if (options.overlapped) return;
+  const Timer timer;
+  reductions.finish(bucket.number);
+  exposed_seconds += timer.seconds();
 }
 
 void GradientSync::State::lane_done(Bucket& bucket) {
@@ -135,7 +140,11 @@ void GradientSync::State::lane_done(Bucket& bucket) {
   float* const sum = bucket.lanes->current();
   point(*bucket.layout, &Parameter::gradient, sum);
   if (bucket.micro_batches_done < options.micro_batches) return;
-  reductions.push(bucket.number, {.bucket = sum, .own = bucket.own_piece()});
+  if (options.overlapped) {
+    reductions.push(bucket.number, {.bucket = sum, .own = bucket.own_piece()});
+  } else {
+    held_back.push_back(&bucket);
+  }
 }
 
 GradientSync::GradientSync(const device::Device& device, const DataAxis& data_axis, const Weights& weights,
@@ -180,7 +189,7 @@ void GradientSync::bucket_done(int number) {
 }
 
 void GradientSync::poll() {
-  state_->reductions.poll();
+  if (state_->options.overlapped) state_->reductions.poll();
 }
 
 void GradientSync::finish() {
@@ -188,6 +197,10 @@ void GradientSync::finish() {
     TRIREME_EXPECT(!bucket.takes_part() || bucket.micro_batches_done == state_->options.micro_batches);
   }
   const Timer timer;
+  for (const Bucket* bucket : state_->held_back) {
+    state_->reductions.push(bucket->number, {.bucket = bucket->lanes->current(), .own = bucket->own_piece()});
+  }
+  state_->held_back.clear();
   state_->reductions.finish();
   state_->exposed_seconds += timer.seconds();
 }

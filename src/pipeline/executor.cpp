@@ -46,19 +46,8 @@ class Recorder {
 
 }  // namespace
 
-std::vector<model::ChunkSlots> chunk_slots(const Slots& slots) {
-  std::vector<model::ChunkSlots> chunks;
-  for (std::size_t c = 0; c < slots.num_activations.size(); ++c) {
-    chunks.push_back({.activations = slots.num_activations[c], .gradients = slots.num_gradients[c]});
-  }
-  return chunks;
-}
-
 struct Executor::Messages {
-  std::vector<std::vector<SlotMessages>> slots;  // [chunk][slot]
-  SlotMessages& of(int chunk, int slot) {
-    return slots[static_cast<std::size_t>(chunk)][static_cast<std::size_t>(slot)];
-  }
+  std::vector<SlotMessages> slots;
 };
 
 Executor::Executor(Schedule schedule, comm::Communicator& pipeline_axis)
@@ -67,13 +56,14 @@ Executor::Executor(Schedule schedule, comm::Communicator& pipeline_axis)
       slots_(assign_slots(schedule_.actions[static_cast<std::size_t>(pipeline_axis.rank())])),
       messages_(std::make_unique<Messages>()) {
   TRIREME_EXPECT(schedule_.stages == pipeline_axis.size());
-  for (const int count : slots_.num_activations) messages_->slots.emplace_back(static_cast<std::size_t>(count));
-  // A list whose passes are all fused uses one gradient slot, which is the stage's own.
-  bool split = false;
+  messages_->slots.resize(static_cast<std::size_t>(slots_.peak_live));
   for (const Action& action : schedule_.actions[static_cast<std::size_t>(axis_.rank())]) {
-    split |= action.kind == ActionKind::backward_weight;
+    fused_ = fused_ && action.kind != ActionKind::backward_weight;
   }
-  if (!split) slots_.num_gradients.assign(slots_.num_gradients.size(), 0);
+}
+
+model::StageSlots Executor::stage_slots() const {
+  return {.activations = static_cast<int>(slots_.peak_live), .gradients = fused_ ? 0 : slots_.num_stage_gradients};
 }
 
 Executor::~Executor() = default;
@@ -100,9 +90,9 @@ void Executor::run(model::Stage& stage, const data::StepBatch& batch, const mode
     const auto number = static_cast<std::size_t>(action.micro_batch);
     const data::Batch& micro_batch = batch.micro_batches[number];
     const std::int64_t rows = micro_batch.sequences * micro_batch.context;
-    const int slot = slots_.activation[chunk][number];
+    const int slot = slots_.stage_activation[chunk][number];
     const int gradient_slot = slots_.gradient[chunk][number];
-    SlotMessages& messages = messages_->of(action.chunk, slot);
+    SlotMessages& messages = messages_->slots[static_cast<std::size_t>(slot)];
     const auto take_slot = [&] {
       wait(messages.send_output);
       wait(messages.send_gradient);
@@ -157,11 +147,9 @@ void Executor::run(model::Stage& stage, const data::StepBatch& batch, const mode
     }
     progress();
   }
-  for (std::vector<SlotMessages>& chunk : messages_->slots) {
-    for (SlotMessages& messages : chunk) {
-      wait(messages.send_output);
-      wait(messages.send_gradient);
-    }
+  for (SlotMessages& messages : messages_->slots) {
+    wait(messages.send_output);
+    wait(messages.send_gradient);
   }
 }
 

@@ -41,6 +41,16 @@ std::string describe_memory(comm::Communicator& world, const device::Arena& aren
   return text;
 }
 
+std::string describe_flop(comm::Communicator& world, double flop) {
+  std::vector<double> all(static_cast<std::size_t>(world.size()));
+  world.all_gather(&flop, sizeof(flop), all.data());
+  double total = 0;
+  for (const double one : all) total += one;
+  const auto [least, most] = std::minmax_element(all.begin(), all.end());
+  return fmt::format("matrix products: {:.4g} GFLOP by all ranks; {:.4g} (rank {}) to {:.4g} (rank {}) each",
+                     total * 1e-9, *least * 1e-9, least - all.begin(), *most * 1e-9, most - all.begin());
+}
+
 std::string describe_model(const model::ModelOptions& options) {
   return fmt::format(
       "model: {} layers, width {}, {} heads, context {}, vocabulary {}; {} parameters, {:.3g} GFLOP per token",

@@ -14,6 +14,9 @@ namespace trireme::train {
 /// Bytes of a rank by class, minimum, median and maximum over the ranks, one line a class. Collective.
 [[nodiscard]] std::string describe_memory(comm::Communicator& world, const device::Arena& arena);
 
+/// One line: what the products of this run cost, all ranks together, and how evenly they share it. Collective.
+[[nodiscard]] std::string describe_flop(comm::Communicator& world, double flop);
+
 /// One line: layers, width, parameters, FLOP per token.
 [[nodiscard]] std::string describe_model(const model::ModelOptions& options);
 

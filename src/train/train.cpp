@@ -116,6 +116,7 @@ class Run {
   std::optional<double> validation_loss_;
   double job_gemm_rate_ = 0;
   double job_memory_bytes_ = 0;
+  double flop_at_start_ = 0;
   bool save_asked_ = false;
 };
 
@@ -164,6 +165,7 @@ Run::Run(comm::Communicator& world, config::Deck deck, data::Dataset training, d
   std::array rate{measure_gemm_rate(trainer_->gemm())};
   rate[0] = -world_.all_reduce_max(-rate[0]);
   job_gemm_rate_ = rate[0] * world_.size();
+  flop_at_start_ = trainer_->flop();
   log::info("GEMM rate: {:.0f} GFLOP/s on the slowest rank; `mfu` counts {}", rate[0] * 1e-9, model::flop_formula);
 }
 
@@ -337,6 +339,7 @@ void Run::write_end(std::int64_t step, StopReason reason) const {
       step - first_step_, format_seconds(seconds), format_count(static_cast<std::uint64_t>(tokens / seconds)),
       format_bytes(arena_.used_bytes()),
       format_bytes(static_cast<std::uint64_t>(std::max(job_memory_bytes_, static_cast<double>(peak_memory_bytes())))));
+  log::info("{}", describe_flop(world_, trainer_->flop() - flop_at_start_));
   if (const std::string traffic = trainer_->describe_traffic(); !traffic.empty()) log::debug("{}", traffic);
   if (validation_loss_) log::info("validation loss {:.4f} nats a token", *validation_loss_);
   log::info("checkpoint: {}", checkpoint::step_folder(folder_.paths().checkpoints(), saved_step_));

@@ -65,7 +65,8 @@ optim::GradientSyncOptions sync_options(const config::Deck& deck, int data_size)
   const bool in_lanes = deck.numerics.grid_invariant && layout.micro_batches > 1;
   return {.micro_batches = layout.micro_batches,
           .lanes = layout.lanes,
-          .sharded = deck.sharding.zero_stage >= 2 && !in_lanes};
+          .sharded = deck.sharding.zero_stage >= 2 && !in_lanes,
+          .overlapped = deck.comm.overlap};
 }
 
 void append(std::vector<checkpoint::Piece>& pieces, const optim::StatePiece& state) {
@@ -120,7 +121,7 @@ Trainer::Trainer(const device::Device& device, comm::ProcessGrid& grid, const co
       optimizer_(device, weights_, gradients_, data_axis_, grid.world(), arena, deck.optimizer),
       tied_weights_(grid.along(Axis::pipeline), deck.model, weights_, gradients_),
       executor_(schedule_of(deck, grid.shape()), grid.along(Axis::pipeline)) {
-  stage_.allocate_training(arena, deck.batch.micro, pipeline::chunk_slots(executor_.slots()));
+  stage_.allocate_training(arena, deck.batch.micro, executor_.stage_slots());
 }
 
 std::array<std::int64_t, device::num_memory_classes> planned_memory(const config::Deck& deck,

@@ -75,6 +75,8 @@ class Trainer {
   /// Blocks of this rank, `0-3` or `0-1, 4-5`.
   [[nodiscard]] std::string layers_text() const;
   [[nodiscard]] kernels::Gemm& gemm() noexcept { return gemm_; }
+  /// FLOP of all products so far.
+  [[nodiscard]] double flop() const noexcept { return gemm_.flop(); }
   [[nodiscard]] std::int64_t owned_elements();
 
  private:

@@ -76,7 +76,7 @@ class SmallModel {
           gradients(owner.device_, data_axis, weights, arena,
                     {.micro_batches = options.micro_batches, .lanes = options.lanes}),
           optimizer(owner.device_, weights, gradients, data_axis, *owner.self_, arena, options.optimizer) {
-      stage.allocate_training(arena, options.sequences, {{.activations = 1, .gradients = options.split ? 1 : 0}});
+      stage.allocate_training(arena, options.sequences, {.activations = 1, .gradients = options.split ? 1 : 0});
     }
     model::ModelOptions model;
     layers::TensorAxis tensor_axis;

@@ -62,6 +62,7 @@ struct MetricsOptions {
 
 struct CommOptions {
   std::string backend = "auto";
+  bool overlap = true;
 };
 
 /// A resolved deck.

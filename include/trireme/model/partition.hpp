@@ -25,11 +25,11 @@ struct ChunkRange {
 
 /// Cuts the blocks over stages * chunks virtual stages, in their order.
 ///
-/// layers_per_stage empty: at least one block each, so that the largest stage (all its chunks together) has the fewest
-/// FLOP (chunk_flop_per_token(): the head counts as what its product costs, the embedding has none); where several cuts
-/// are as good, earlier stages, which hold more activations at a time, have fewer blocks. Else one number a virtual
-/// stage, adding up to model.layers; 0 is legal for the first, which has the embedding, and for the last, which has the
-/// head.
+/// layers_per_stage empty: at least one block each (none may be left for the last of stages of one chunk), so that the
+/// largest stage (all its chunks together) has the fewest FLOP (chunk_flop_per_token(): the head counts as what its
+/// product costs, the embedding has none); where several cuts are as good, earlier stages, which hold more activations
+/// at a time, have fewer blocks. Else one number a virtual stage, adding up to model.layers; 0 is legal for the first,
+/// which has the embedding, and for the last, which has the head.
 ///
 /// options: resolved, with vocab. Throws InputError naming pipeline.layers_per_stage, pipeline.chunks, grid.pipeline
 /// and model.layers with the legal numbers.

@@ -50,9 +50,9 @@ struct TrainingStep {
   optim::GradientSync& gradients;
 };
 
-/// Memory that a schedule needs of a chunk.
-struct ChunkSlots {
-  int activations = 1;  ///< micro-batches whose activations are alive
+/// Memory that a schedule needs of a stage; its chunks share it.
+struct StageSlots {
+  int activations = 1;  ///< passes of a micro-batch through a chunk whose activations are alive
   int gradients = 0;    ///< of those between input and weight pass; 0: every backward pass is fused
 };
 
@@ -80,8 +80,8 @@ class Stage {
   /// Draws the first weights: a function of seed, name and global index.
   void draw_weights(std::uint64_t seed);
 
-  /// Activations of training on micro-batches of `micro_batch` sequences; slots by chunk.
-  void allocate_training(device::Arena& arena, std::int64_t micro_batch, const std::vector<ChunkSlots>& slots);
+  /// Activations of training on micro-batches of `micro_batch` sequences.
+  void allocate_training(device::Arena& arena, std::int64_t micro_batch, const StageSlots& slots);
   /// Activations of forward passes only: one block's, shared by all.
   void allocate_evaluation(device::Arena& arena, std::int64_t micro_batch);
   /// The same for one sequence, with the keys and values of all blocks kept.
@@ -135,7 +135,10 @@ class Stage {
   void allocate_common(device::Arena& arena, std::int64_t batch, std::int64_t tokens);
   [[nodiscard]] layers::BlockActivations allocate_block(device::Arena& arena, const layers::Block& block,
                                                         Recompute recompute, std::int64_t batch, std::int64_t tokens);
-  [[nodiscard]] Slot allocate_slot(device::Arena& arena, const Chunk& chunk, std::int64_t batch);
+  [[nodiscard]] Recompute least_recompute(std::size_t index) const;
+  [[nodiscard]] Slot allocate_slot(device::Arena& arena, const Chunk& longest, std::int64_t batch);
+  [[nodiscard]] std::vector<layers::BlockGradients> allocate_gradient_slot(device::Arena& arena, const Chunk& longest,
+                                                                           std::int64_t batch);
   [[nodiscard]] Slot allocate_forward_slot(device::Arena& arena, std::size_t blocks, std::int64_t batch);
 
   [[nodiscard]] layers::BlockActivations& working(Slot& slot, std::size_t block);

@@ -20,6 +20,7 @@ struct GradientSyncOptions {
   std::int64_t micro_batches = 1;  ///< of this rank in a step
   std::int64_t lanes = 1;          ///< of this rank; divides micro_batches; not used when sharded
   bool sharded = false;            ///< ZeRO 2, 3: only the own pieces live through the step
+  bool overlapped = true;          ///< false: reductions wait for finish() (sharded: are waited for), to be measured
 };
 
 /// Owns the gradient memory of all buckets and sets parameter.gradient.

@@ -16,9 +16,6 @@
 
 namespace trireme::pipeline {
 
-/// The slots that a stage must be given for a schedule.
-[[nodiscard]] std::vector<model::ChunkSlots> chunk_slots(const Slots& slots);
-
 /// Walks this stage's actions, with the messages to its neighbours along the pipeline axis.
 ///
 /// Receives are posted and sends are started without waiting; an action waits for what it needs, and what waits moves
@@ -31,8 +28,8 @@ class Executor {
   ~Executor();
 
   [[nodiscard]] const Schedule& schedule() const noexcept { return schedule_; }
-  /// Of this rank's stage.
-  [[nodiscard]] const Slots& slots() const noexcept { return slots_; }
+  /// The memory that this rank's stage must be given. Chunks of a stage share their slots: they do not peak together.
+  [[nodiscard]] model::StageSlots stage_slots() const;
 
   /// One step: the gradients of all micro-batches go to step.gradients, the log-probabilities to step.loss. With
   /// `events`, what was done is appended (row: this stage; seconds of `clock`). Collective over the pipeline axis.
@@ -44,6 +41,7 @@ class Executor {
   Schedule schedule_;
   comm::Communicator& axis_;
   Slots slots_;
+  bool fused_ = true;  // no weight pass is apart
   std::unique_ptr<Messages> messages_;
 };
 

@@ -43,7 +43,8 @@ double largest_stage(const ModelOptions& options, const Counts& blocks, int stag
   return largest;
 }
 
-/// The least largest_stage() of all cuts, by trying them all.
+/// The least largest_stage() of all cuts, by trying them all; the last of several stages of one chunk may be without
+/// blocks.
 double best_largest_stage(const ModelOptions& options, int stages, int chunks) {
   Counts blocks(static_cast<std::size_t>(stages * chunks));
   double best = std::numeric_limits<double>::infinity();
@@ -53,7 +54,7 @@ double best_largest_stage(const ModelOptions& options, int stages, int chunks) {
       best = std::min(best, largest_stage(options, blocks, stages));
       return;
     }
-    const auto parts_after = static_cast<std::int64_t>(blocks.size() - part - 1);
+    const auto parts_after = static_cast<std::int64_t>(blocks.size() - part - 1) - (chunks == 1 ? 1 : 0);
     for (std::int64_t count = 1; count <= left - parts_after; ++count) {
       blocks[part] = count;
       fill(part + 1, left - count);
@@ -115,7 +116,7 @@ TEST(Partition, CountsTheHead) {
   // A block of width 8 has 6 * 768 + 6 * 8 * 4 = 4800 FLOP a token, a head of 100 tokens as many.
   EXPECT_EQ(blocks_of(partition(model_of(7, 100), 2, 1, {})), (Counts{4, 3}));
   EXPECT_EQ(blocks_of(partition(model_of(8, 400), 2, 1, {})), (Counts{6, 2}));
-  EXPECT_EQ(blocks_of(partition(model_of(4, 4000), 2, 1, {})), (Counts{3, 1}));
+  EXPECT_EQ(blocks_of(partition(model_of(4, 4000), 2, 1, {})), (Counts{4, 0}));
 }
 
 TEST(Partition, TakesGivenNumbersAndEndsWithoutBlocks) {
