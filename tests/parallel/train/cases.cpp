@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <iterator>
+#include <sstream>
 
 #include <fmt/format.h>
 
@@ -35,6 +38,8 @@ peak = 1e-2
 warmup_steps = 3
 )";
 
+/// Grids that round otherwise stay close only where training does not blow rounding up: hence the small learning rate,
+/// and an epsilon that keeps gradients which are nothing but rounding from becoming steps.
 constexpr const char* odd_text = R"(
 [model]
 layers = 5
@@ -46,8 +51,10 @@ vocab = 97
 [batch]
 global = 12
 micro = 1
+[optimizer]
+epsilon = 1e-6
 [learning_rate]
-peak = 1e-2
+peak = 1e-3
 warmup_steps = 3
 )";
 
@@ -108,6 +115,7 @@ std::vector<Factor> odd_factors() {
           {"sharding.group", {"0", "1", "2"}},
           {"recompute.mode", {"none", "selective", "full"}},
           {"recompute.layers", {"[]", "[1, 3]"}},
+          {"comm.overlap", {"true", "false"}},
           {"model.tied_embeddings", {"true", "false"}},
           {"model.kv_heads", {"6", "3", "2"}},
           {"model.norm", {"layernorm", "rmsnorm"}},
@@ -188,6 +196,12 @@ Case odd_case(const std::vector<Factor>& factors, const Combination& c) {
   return result;
 }
 
+bool is_placement(const std::string& one) {
+  const std::string section = one.substr(0, one.find('.'));
+  return section == "grid" || section == "pipeline" || section == "sharding" || section == "recompute" ||
+         section == "comm";
+}
+
 }  // namespace
 
 std::string Case::text() const {
@@ -198,18 +212,35 @@ std::string Case::text() const {
 
 Case Case::on_one_rank() const {
   Case result{base, {}};
-  for (const std::string& one : overrides) {
-    const std::string section = one.substr(0, one.find('.'));
-    const bool placement =
-        section == "grid" || section == "pipeline" || section == "sharding" || section == "recompute";
-    if (!placement) result.overrides.push_back(one);
-  }
+  std::copy_if(overrides.begin(), overrides.end(), std::back_inserter(result.overrides), std::not_fn(is_placement));
+  return result;
+}
+
+Case Case::placement() const {
+  Case result{base, {}};
+  std::copy_if(overrides.begin(), overrides.end(), std::back_inserter(result.overrides), is_placement);
   return result;
 }
 
 Case Case::with(const std::vector<std::string>& more) const {
   Case result = *this;
   result.overrides.insert(result.overrides.end(), more.begin(), more.end());
+  return result;
+}
+
+Case case_of(const std::string& text) {
+  std::istringstream words(text);
+  std::string word;
+  words >> word;
+  Case result{word == "odd" ? Base::odd : Base::tiny, {}};
+  // Lists have blanks, and every option has an equals sign.
+  while (words >> word) {
+    if (word.find('=') == std::string::npos) {
+      result.overrides.back() += " " + word;
+    } else {
+      result.overrides.push_back(word);
+    }
+  }
   return result;
 }
 

@@ -1,7 +1,7 @@
 // What the tests train: two small decks, one that divides evenly and one that does not, with options laid over them.
 #pragma once
 
-#include <functional>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -25,10 +25,15 @@ struct Case {
   /// `tiny grid.data=2 ...`
   [[nodiscard]] std::string text() const;
   /// The same training on one rank: without what may change neither numbers nor order of summation (grid, pipeline,
-  /// sharding, recompute).
+  /// sharding, recompute, comm).
   [[nodiscard]] Case on_one_rank() const;
+  /// Where and how it is computed: the other overrides.
+  [[nodiscard]] Case placement() const;
   [[nodiscard]] Case with(const std::vector<std::string>& more) const;
 };
+
+/// The case of a Case::text(), to look at one alone.
+[[nodiscard]] Case case_of(const std::string& text);
 
 /// The resolved deck over the dataset files of `data_folder`, and the grid that it names, checked as for a run.
 struct Laid {

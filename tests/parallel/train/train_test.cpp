@@ -1,7 +1,7 @@
 #include "parallel/train/train_test.hpp"
 
 #include <csignal>
-#include <cstring>
+#include <cstdlib>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -29,6 +29,8 @@ void report_hang(int) {
 
 Watchdog::Watchdog(const std::string& what) {
   watched = "no end of: " + what + "\n";
+  static const bool verbose = std::getenv("TRIREME_TEST_VERBOSE") != nullptr;
+  if (verbose && world().rank() == 0) fmt::print(stderr, "{}\n", what);
   std::signal(SIGALRM, report_hang);
   ::alarm(patience_s);
 }

@@ -48,6 +48,8 @@ class Training {
   [[nodiscard]] pipeline::Evaluation evaluate() { return trainer_->evaluate(validation_); }
   /// Of all steps so far. Gathers and checks that every element stands on exactly one rank.
   [[nodiscard]] Outcome outcome();
+  [[nodiscard]] const device::Arena& arena() const noexcept { return arena_; }
+  [[nodiscard]] const comm::ProcessGrid& grid() const noexcept { return grid_; }
 
  private:
   [[nodiscard]] State gather();
