@@ -109,8 +109,7 @@ void add_plan(CLI::App& app, CommandLine& line) {
   command->add_option("--ranks", request.ranks, "ranks of the job; else the product of the deck's grid")
       ->check(CLI::Range(1, 1 << 24));
   command->add_option("--threads", request.threads, "threads of a rank")->check(CLI::Range(1, 1024));
-  command->add_option("--rates", request.rates,
-                      "JSON file of `trireme bench rates --json`; else those of a current server");
+  command->add_option("--rates", request.rates, "JSON file with rates of the machine; else those of a current server");
   command->add_option("--timeline", request.timeline, "write the schedule as FILE.svg and FILE.json (Perfetto)");
   command->callback([&line] { line.command = Command::plan; });
 }

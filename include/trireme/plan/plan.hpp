@@ -80,7 +80,7 @@ struct Request {
   std::vector<std::string> overrides;
   int ranks = 0;         ///< 0: as many as the deck's grid names
   int threads = 1;       ///< of a rank
-  std::string rates;     ///< JSON of `trireme bench rates`; empty: MachineRates{}
+  std::string rates;     ///< JSON file for read_rates(); empty: MachineRates{}
   std::string timeline;  ///< where the schedule goes, as FILE.svg and FILE.json; empty: nowhere
 };
 

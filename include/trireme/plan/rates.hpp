@@ -12,7 +12,7 @@ struct Link {
 };
 
 /// Rates of one rank while all ranks of its host work. The defaults are of a rank on one core of a current server, and
-/// of 100 Gbit/s between hosts; `trireme bench --json` measures a machine's own.
+/// of 100 Gbit/s between hosts.
 struct MachineRates {
   double gemm_flop_per_s = 180e9;
   double triad_bytes_per_s = 14e9;
@@ -21,7 +21,7 @@ struct MachineRates {
   int ranks_per_host = 0;                                ///< 0: all ranks on one host
 };
 
-/// Reads what `trireme bench --json` prints: an object with gemm_flop_per_s, triad_bytes_per_s, ranks_per_host, and
+/// Reads a JSON object with gemm_flop_per_s, triad_bytes_per_s, ranks_per_host, and
 /// inside and outside with latency_s and bytes_per_s each. What it has not keeps its default, other members are left
 /// alone. Throws InputError, naming `name` and the member, for what is no JSON object, no number, or out of range.
 [[nodiscard]] MachineRates read_rates(const std::string& json, const std::string& name);
