@@ -60,6 +60,8 @@ void prefetch(optim::Weights* weights, const layers::Block& block) {
 Stage::Stage(const device::Device& device, kernels::Gemm& gemm, layers::TensorAxis& axis, const ModelOptions& options,
              const std::vector<ChunkRange>& chunks, const RecomputeOptions& recompute)
     : device_(device), gemm_(gemm), axis_(axis), options_(resolved(options)), recompute_(recompute) {
+  // Every stage has every number, so that what is not here is an empty bucket.
+  parameters_.reserve_buckets(BucketNumbers::far_table(options_.layers) + 1);
   for (const ChunkRange& range : chunks) add_chunk(range);
 }
 

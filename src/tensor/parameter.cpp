@@ -18,6 +18,7 @@ Parameter& ParameterStore::add(Parameter parameter) {
     return entry->shard.offset == added.shard.offset && entry->shard.extent.size() > 0 && added.shard.extent.size() > 0;
   }));
   entries.push_back(&added);
+  reserve_buckets(added.bucket + 1);
   return added;
 }
 
@@ -31,10 +32,8 @@ std::vector<Parameter*> ParameterStore::entries(const std::string& name) {
   return found == by_name_.end() ? std::vector<Parameter*>{} : found->second;
 }
 
-int ParameterStore::num_buckets() const noexcept {
-  int count = 0;
-  for (const Parameter& parameter : parameters_) count = std::max(count, parameter.bucket + 1);
-  return count;
+void ParameterStore::reserve_buckets(int count) {
+  num_buckets_ = std::max(num_buckets_, count);
 }
 
 std::vector<Parameter*> ParameterStore::bucket(int bucket) {

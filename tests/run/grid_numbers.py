@@ -41,10 +41,10 @@ class GridNumbers(GridTest):
             deck = self.deck(TINY, SHORT, INVARIANT, data={"train": [self.rows()]}, optimizer={"clip_norm": 0.5},
                              model={"kv_heads": kv_heads, "position": "rotary", "norm": "rmsnorm", "bias": "qkv",
                                     "activation": "swiglu", "mlp_width": 88})
-            self.assert_all_same(deck, ("1x4x1", "1x2x2", "2x4x1"), name=f"kv_{kv_heads}")
+            self.assert_all_same(deck, ("1x4x1", "2x2x2"), name=f"kv_{kv_heads}")
 
     def test_layers_that_do_not_divide_by_the_stages_are_all_there(self):
-        for layers, grids in ((5, ("1x1x2", "1x1x3")), (7, ("1x1x4",)), (10, ("1x1x3", "1x2x4"))):
+        for layers, grids in ((5, ("1x1x2", "1x1x3")), (7, ("1x1x4",)), (10, ("1x2x3",))):
             deck = self.deck(TINY, SHORT, INVARIANT, data={"train": [self.rows()]}, model={"layers": layers})
             self.assert_all_same(deck, grids, name=f"layers_{layers}")
             for grid in grids:
@@ -86,12 +86,13 @@ class GridNumbers(GridTest):
         one = self.train(deck, "1x1x1", "one")
         never_eager = {"OMPI_MCA_btl": "self,tcp", "OMPI_MCA_btl_tcp_eager_limit": "128", "OMPI_MCA_pml": "ob1"}
         in_pieces = {"OMPI_MCA_btl_vader_eager_limit": "128", "TRIREME_MAX_MESSAGE_BYTES": "5000"}
-        for schedule, grid, env in (("1f1b", "2x1x2", never_eager), ("interleaved", "1x2x2", in_pieces),
+        for schedule, grid, env in (("1f1b", "2x1x2", in_pieces),
                                     ("interleaved", "2x1x2", never_eager), ("zero_bubble", "1x1x4", never_eager),
                                     ("gpipe", "1x2x2", never_eager), ("zero_bubble_h2", "2x2x2", in_pieces)):
             chunks = 2 if schedule == "interleaved" else 1
-            self.assert_same_run(one, self.train(deck, grid, f"{schedule}_{grid}", f"pipeline.schedule={schedule}",
-                                                 f"pipeline.chunks={chunks}", env=env))
+            with self.subTest(schedule=schedule, grid=grid):
+                self.assert_same_run(one, self.train(deck, grid, f"{schedule}_{grid}", f"pipeline.schedule={schedule}",
+                                                     f"pipeline.chunks={chunks}", env=env))
 
     def test_any_split_of_the_batch_under_a_pipeline_gives_the_same_training(self):
         deck = self.deck(TINY, SHORT, data={"train": [self.rows()]}, run={"steps": 5})
@@ -118,10 +119,10 @@ class GridNumbers(GridTest):
         for tied, clip, zero in ((True, 0.5, 2), (False, 1e9, 3)):
             deck = self.deck(TINY, SHORT, data=data, optimizer={"clip_norm": clip}, run={"steps": 2},
                              model={"tied_embeddings": tied, "kv_heads": 1}, sharding={"zero_stage": zero})
-            self.assert_all_close(deck, ("1x4x1", "1x1x4", "2x2x2"), name=f"tied_{tied}", relative=1e-6)
+            self.assert_all_close(deck, ("1x4x1", "2x2x2"), name=f"tied_{tied}", relative=1e-6)
 
     def test_first_weights_do_not_depend_on_the_grid(self):
-        for name, sizes, grids in (("tiny", TINY, ("2x2x2", "1x4x2", "1x1x4")), ("odd", ODD, ("1x6x1", "1x3x2", "1x1x5"))):
+        for name, sizes, grids in (("tiny", TINY, ("2x2x2", "1x4x1")), ("odd", ODD, ("1x3x2", "1x1x5"))):
             data = {"train": [self.rows(name, vocab=sizes["model"]["vocab"])]}
             deck = self.deck(sizes, SHORT, data=data, run={"steps": 0}, name=name)
             one = self.train(deck, "1x1x1", f"{name}_one")
@@ -139,7 +140,7 @@ class GridNumbers(GridTest):
                 self.assertAlmostEqual(many[key] / one[key], 1, delta=1e-5, msg=f"{grid} {key}")
 
     def test_disturbed_ranks_repeat_the_same_bits(self):
-        deck = self.deck(TINY, data={"train": [self.rows()]}, run={"output": "unused", "steps": 150})
+        deck = self.deck(TINY, data={"train": [self.rows()]}, run={"output": "unused", "steps": 60})
         calm = self.train(deck, "2x2x2", "calm")
         process = self.start("train", deck, "run.output=disturbed", *on_grid("2x2x2"), ranks=8)
         burner = subprocess.Popen(["sh", "-c", "while :; do :; done"])

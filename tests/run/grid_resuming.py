@@ -1,6 +1,6 @@
 """A run that goes on on another grid, with another ZeRO stage and schedule, is the run that never moved.
 
-Environment: TRIREME_ALL_PAIRS=1 tries every ordered pair of grids for both decks (some minutes) instead of a fifth.
+Environment: TRIREME_ALL_PAIRS=1 tries every ordered pair of grids for both decks (some minutes) instead of a tenth.
 """
 
 import os
@@ -31,7 +31,7 @@ class GridResuming(GridTest):
     def test_tied_embeddings_dropout_and_data_position_move_over_grids(self):
         deck = self.deck(TINY, INVARIANT, data={"train": [self.rows()]}, model={"dropout": 0.1},
                          metrics={"rows": True}, run={"output": "unused"})
-        self.walk_over(deck, GRIDS, (1, 4))
+        self.walk_over(deck, GRIDS, (4,))
 
     def test_sizes_that_divide_by_nothing_move_over_grids(self):
         deck = self.deck(ODD, INVARIANT, data={"train": [self.rows(count=37, vocab=97)]},
@@ -52,17 +52,16 @@ class GridResuming(GridTest):
     def test_shards_of_uneven_and_empty_parts_lose_nothing(self):
         nothing_divides = {**ODD, "batch": {"global": 35, "micro": 1}}
         two_elements = {**TINY, "model": {"layers": 1, "width": 2, "heads": 1, "context": 16, "vocab": 3, "mlp_width": 1}}
-        for name, sizes, grids in (("odd", nothing_divides, ("5x1x1", "7x1x1")), ("two", two_elements, ("4x1x1", "8x1x1"))):
+        for name, sizes, zero, grid in (("odd", nothing_divides, 3, "7x1x1"), ("two", two_elements, 1, "8x1x1")):
             vocab = sizes["model"]["vocab"]
             deck = self.deck(sizes, data={"train": [self.rows(f"rows_{name}", count=37, vocab=vocab)]},
                              run={"output": "unused"}, learning_rate={"decay_steps": 4}, name=name)
             one = self.train(deck, "1x1x1", f"{name}_one", "run.steps=4")
-            for zero, grid in zip((3, 1), grids, strict=True):
-                stage = f"sharding.zero_stage={zero}"
-                straight = self.train(deck, grid, f"{name}_{grid}", "run.steps=4", stage)
-                self.assert_close(one, straight)
-                self.train(deck, grid, f"{name}_{grid}_parts", "run.steps=2", stage)
-                self.assert_same_run(straight, self.train(deck, grid, f"{name}_{grid}_parts", "run.steps=4", stage))
+            stage = f"sharding.zero_stage={zero}"
+            straight = self.train(deck, grid, f"{name}_straight", "run.steps=4", stage)
+            self.assert_close(one, straight)
+            self.train(deck, grid, f"{name}_parts", "run.steps=2", stage)
+            self.assert_same_run(straight, self.train(deck, grid, f"{name}_parts", "run.steps=4", stage))
 
     def test_killed_on_eight_ranks_and_warned_on_four_it_ends_in_the_same_bits(self):
         deck = self.deck(TINY, INVARIANT, data={"train": [self.rows()]}, model={"dropout": 0.1},

@@ -57,11 +57,14 @@ class ParameterStore {
   [[nodiscard]] std::vector<Parameter*> entries(const std::string& name);
   [[nodiscard]] std::deque<Parameter>& all() noexcept { return parameters_; }
   [[nodiscard]] const std::deque<Parameter>& all() const noexcept { return parameters_; }
-  [[nodiscard]] int num_buckets() const noexcept;
+  /// Buckets 0 ... count - 1 exist, entries or not.
+  void reserve_buckets(int count);
+  [[nodiscard]] int num_buckets() const noexcept { return num_buckets_; }
   /// The parameters of a bucket, in order.
   [[nodiscard]] std::vector<Parameter*> bucket(int bucket);
 
  private:
+  int num_buckets_ = 0;
   std::deque<Parameter> parameters_;
   std::unordered_map<std::string, std::vector<Parameter*>> by_name_;
 };

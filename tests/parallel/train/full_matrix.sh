@@ -1,6 +1,6 @@
 #!/bin/bash
 # Trains the whole product of grids of up to 8 ranks, schedules, ZeRO stages and recompute modes, each against one rank:
-# some 700 cases, about half an hour on two cores.
+# 720 cases, about five minutes on two cores.
 #
 #   full_matrix.sh test_parallel_train RESULTS [mpiexec and its options ...]
 #
