@@ -272,9 +272,11 @@ void Stage::backward_weight(int chunk, int slot, int gradient_slot, const data::
   Chunk& here = chunks_[static_cast<std::size_t>(chunk)];
   const Slot& held = here.slots[static_cast<std::size_t>(slot)];
   for (std::size_t index = here.blocks.size(); index-- > 0;) {
-    if (recompute_of(here.range.first_block + static_cast<std::int64_t>(index)) == Recompute::full) continue;
-    write_weights(here.blocks[index], batch.sequences * batch.context, held.blocks[index],
-                  here.gradients[static_cast<std::size_t>(gradient_slot)][index], step.gradients);
+    const Recompute recompute = recompute_of(here.range.first_block + static_cast<std::int64_t>(index));
+    if (recompute == Recompute::full) continue;
+    layers::BlockGradients gradients = here.gradients[static_cast<std::size_t>(gradient_slot)][index];
+    if (recompute != Recompute::selective) gradients.attention.again = {};
+    write_weights(here.blocks[index], batch.sequences * batch.context, held.blocks[index], gradients, step.gradients);
   }
 }
 

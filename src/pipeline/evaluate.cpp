@@ -33,17 +33,18 @@ class ForwardPasses {
   /// compute(chunk) takes a batch of `rows` rows from the input to the output of slot 0.
   void pass(std::int64_t rows, const std::function<void(int chunk)>& compute) {
     for (int chunk = 0; chunk < stage_.num_chunks(); ++chunk) {
+      // Chunks of a stage may share their memory, so nothing may be on its way from it.
+      for (RequestPointer& request : sending_) wait(request);
       if (const auto from = before(axis_.size(), axis_.rank(), chunk)) {
         const tensor::Tensor input = stage_.input(chunk, 0, rows);
         RequestPointer request = axis_.receive(input.data, input.bytes(), from->stage, input_tag(chunk));
         wait(request);
       }
-      RequestPointer& sending = sending_[static_cast<std::size_t>(chunk)];
-      wait(sending);
       compute(chunk);
       if (const auto to = after(axis_.size(), stage_.num_chunks(), axis_.rank(), chunk)) {
         const tensor::Tensor output = stage_.output(chunk, 0, rows);
-        sending = axis_.send(output.data, output.bytes(), to->stage, input_tag(to->chunk));
+        sending_[static_cast<std::size_t>(chunk)] =
+            axis_.send(output.data, output.bytes(), to->stage, input_tag(to->chunk));
       }
     }
   }
