@@ -1,6 +1,7 @@
 #include "trireme/layers/head.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "trireme/kernels/cross_entropy.hpp"
 #include "trireme/layers/embedding.hpp"
@@ -107,7 +108,7 @@ void Head::log_probability_of_chunk(const Context& context, const Chunk& chunk, 
   const auto slices = static_cast<std::int64_t>(table_.size());
   for (std::int64_t k = 0; k < slices; ++k) {
     const tensor::Parameter& table = *table_[static_cast<std::size_t>(k)];
-    context.gemm.forward(normed, table.weight, {}, chunk.logits(k));
+    if (vocab_of(table) > 0) context.gemm.forward(normed, table.weight, {}, chunk.logits(k));
     kernels::cross_entropy_statistics(context.device, chunk.logits(k), vocab_of(table), first_id_of(table), targets,
                                       chunk.statistics(num_slices + k));
   }
@@ -156,6 +157,10 @@ void Head::chunk_backward(const Context& context, const Chunk& chunk, const Tens
                           const Tensor& coefficients, const Tensor& gradient, Write write) const {
   const auto make = [&](std::int64_t k, std::int64_t /*begin*/, const Tensor& target) {
     const tensor::Parameter& table = *table_[static_cast<std::size_t>(k)];
+    if (vocab_of(table) == 0) {  // a slice without rows: there is nothing to multiply
+      std::memset(target.data, 0, target.bytes());
+      return;
+    }
     const Tensor logits = chunk.logits(k);
     kernels::cross_entropy_gradient(context.device, logits, vocab_of(table), first_id_of(table), targets, coefficients,
                                     chunk.statistics(context.axis.num_slices() + k), chunk.normalizer());
@@ -175,7 +180,7 @@ void Head::logits(const Context& context, std::int64_t rows, const Tensor& x, co
   std::vector<float> mine;
   for (std::size_t k = 0; k < table_.size(); ++k) {
     const Tensor row = slice_view(activations.logits, 0, {1, row_length(context.axis)});
-    context.gemm.forward(last, table_[k]->weight, {}, row);
+    if (vocab_of(*table_[k]) > 0) context.gemm.forward(last, table_[k]->weight, {}, row);
     mine.insert(mine.end(), row.as<float>(), row.as<float>() + length);
   }
   logits.resize(static_cast<std::size_t>(length * context.axis.num_slices()));
