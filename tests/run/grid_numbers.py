@@ -148,7 +148,7 @@ class GridNumbers(GridTest):
         self.addCleanup(burner.kill)
         chance = random.Random(4)
         stops = 0
-        while process.poll() is None:
+        while process.poll() is None and stops < 60:
             ranks = self.ranks_of(process)
             if len(ranks) == 8:
                 stops += self.pause(chance.choice(ranks), chance.uniform(0.01, 0.05))
