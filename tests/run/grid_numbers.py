@@ -36,6 +36,11 @@ class GridNumbers(GridTest):
             one = self.assert_all_same(deck, ("1x2x1", "1x2x2"), name=f"three_{tied}")
             self.assertAlmostEqual(self.metrics(one)[0]["loss"], math.log(3), delta=0.05)
 
+    def test_a_whole_rank_without_a_row_of_the_vocabulary(self):
+        three = {"layers": 2, "width": 8, "heads": 4, "context": 16, "vocab": 3}
+        deck = self.deck(TINY, SHORT, INVARIANT, data={"train": [self.rows("three", vocab=3)]}, model=three)
+        self.assert_all_same(deck, ("1x4x1", "1x4x2"))
+
     def test_fewer_key_value_heads_than_tensor_ranks(self):
         for kv_heads in (1, 2):
             deck = self.deck(TINY, SHORT, INVARIANT, data={"train": [self.rows()]}, optimizer={"clip_norm": 0.5},
