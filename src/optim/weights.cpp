@@ -44,6 +44,9 @@ std::vector<Bucket> make_buckets(tensor::ParameterStore& store, comm::Communicat
         bucket.own = at(bucket.whole, layout.own_begin);
       }
       point(layout, &Parameter::weight, bucket.whole);
+    } else if (!layout.gradient_only()) {
+      // A rank without a row of a table still has the table's width.
+      point(layout, &Parameter::weight, nullptr);
     }
     buckets.push_back(std::move(bucket));
   }
