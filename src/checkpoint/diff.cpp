@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "trireme/base/text.hpp"
 #include "trireme/checkpoint/checkpoint.hpp"
 
 #include "checkpoint/element.hpp"
@@ -52,7 +53,8 @@ int Comparison::run() {
   for (std::size_t i = 0; i < a_.index().tensors.size(); ++i) compare_tensor(static_cast<std::int64_t>(i));
   say_only_in(a_, b_, "first");
   say_only_in(b_, a_, "second");
-  fmt::print("{}\n", num_different_ == 0 ? std::string("equal") : fmt::format("{} differences", num_different_));
+  fmt::print("{}\n", num_different_ == 0 ? std::string("equal")
+                                         : counted(static_cast<std::uint64_t>(num_different_), "difference"));
   return num_different_ == 0 ? 0 : 1;
 }
 

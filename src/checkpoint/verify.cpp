@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "trireme/base/error.hpp"
+#include "trireme/base/text.hpp"
 #include "trireme/checkpoint/checkpoint.hpp"
 #include "trireme/io/file.hpp"
 
@@ -121,8 +122,8 @@ void Verification::check_piece(Store& store, const ShardReader& reader, const St
   const std::string file = shard_name(piece.shard);
   if (num_bad > 0) damages_.push_back({file, fmt::format("{}; {} of {} tiles are bad", first, num_bad, tiles.count())});
   if (num_nonfinite > 0) {
-    damages_.push_back({file, fmt::format("`{}/{}`: tensor `{}` has {} elements that are NaN or infinite", folder_,
-                                          file, tensor.name, num_nonfinite)});
+    damages_.push_back({file, fmt::format("`{}/{}`: tensor `{}` has {} not finite (NaN or infinite)", folder_, file,
+                                          tensor.name, counted(static_cast<std::uint64_t>(num_nonfinite), "element"))});
   }
 }
 
@@ -139,7 +140,7 @@ int print_verify(const std::string& path) {
   if (damages.empty()) {
     fmt::print("{}: sound\n", folder);
   } else {
-    fmt::print("{}: damaged ({} findings)\n", folder, damages.size());
+    fmt::print("{}: damaged ({})\n", folder, counted(damages.size(), "finding"));
   }
   return static_cast<int>(damages.empty() ? ExitCode::finished : ExitCode::input_error);
 }

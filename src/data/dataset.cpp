@@ -24,10 +24,10 @@ std::string describe(const TokenFileInfo& info) {
 }
 
 [[noreturn]] void refuse_mixture(const TokenFileInfo& first, const TokenFileInfo& other) {
-  throw InputError(
-      fmt::format("{} and {} were made with different tokenizers; make one again with the other's "
-                  "(`trireme prepare --model`, or the same `--vocab` for ready ids)",
-                  describe(first), describe(other)));
+  throw InputError(fmt::format(
+      "{} and {} do not fit together (they were made with different tokenizers) make one again with the other's: "
+      "`trireme prepare --model`, or the same `--vocab` for ready ids",
+      describe(first), describe(other)));
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ std::int64_t Dataset::num_samples(std::int64_t context) const {
 
 Dataset open_dataset(const std::vector<std::string>& paths, std::int64_t context) {
   TRIREME_EXPECT(context > 0);
-  if (paths.empty()) throw InputError("no dataset is given; name at least one file");
+  if (paths.empty()) throw InputError("no dataset is given (a run needs tokens) name at least one file");
   Dataset dataset;
   for (const std::string& path : paths) {
     dataset.files.push_back(std::make_shared<TokenFile>(path));

@@ -33,14 +33,14 @@ HashedArray::HashedArray(const hdf5::Reader& reader, std::shared_ptr<const io::F
 void HashedArray::check_layout(const hdf5::DatasetInfo& info) const {
   const auto refuse = [&](const std::string& what) {
     throw InputError(
-        fmt::format("dataset `{}` of `{}` {}; make the file anew with `trireme prepare`", name_, file_->path(), what));
+        fmt::format("dataset `{}` of `{}` {} make the file anew with `trireme prepare`", name_, file_->path(), what));
   };
   if (info.dtype != dtype_) refuse(fmt::format("holds `{}` (must be `{}`)", name_of(info.dtype), name_of(dtype_)));
   if (info.extents.size() != 1) refuse(fmt::format("has {} dimensions (must have 1)", info.extents.size()));
   if (info.extents[0] != static_cast<std::uint64_t>(num_elements_)) {
     refuse(fmt::format("has {} elements (the file's attributes say {})", info.extents[0], num_elements_));
   }
-  if (!info.chunk.empty() || info.offset == 0) refuse("is not contiguous");
+  if (!info.chunk.empty() || info.offset == 0) refuse("is not contiguous (chunked, compressed or never written)");
   const std::uint64_t file_bytes = file_->size();
   if (info.offset > file_bytes || file_bytes - info.offset < static_cast<std::uint64_t>(num_bytes_)) {
     refuse(fmt::format("ends at byte {} (the file has only {})", info.offset + static_cast<std::uint64_t>(num_bytes_),

@@ -9,8 +9,10 @@
 namespace trireme::data {
 
 io::File open_input(const std::string& path) {
-  if (!io::exists(path)) throw InputError(fmt::format("`{}` does not exist; check the path", path));
-  if (io::is_folder(path)) throw InputError(fmt::format("`{}` is a folder; name the files in it", path));
+  if (!io::exists(path))
+    throw InputError(fmt::format("`{}` does not exist (nothing stands at this path) check the path", path));
+  if (io::is_folder(path))
+    throw InputError(fmt::format("`{}` is a folder (a file is meant) name the files in it", path));
   try {
     return io::File(path, io::File::Mode::read);
   } catch (const SystemError& error) {

@@ -118,13 +118,13 @@ void TokenFile::Contents::check_documents() const {
   documents->read(0, count, starts.data());
   const auto refuse = [&](std::size_t position, const std::string& why) {
     throw InputError(
-        fmt::format("dataset `documents` of `{}`, position {}: `{}` {}; make the file anew with `trireme "
+        fmt::format("dataset `documents` of `{}`, position {}: `{}` {} make the file anew with `trireme "
                     "prepare`",
                     info.path, position, starts[position], why));
   };
-  if (starts[0] != 0) refuse(0, "is not 0");
+  if (starts[0] != 0) refuse(0, "is not 0 (where the first document begins)");
   for (std::size_t i = 0; i < starts.size(); ++i) {
-    if (starts[i] >= info.num_tokens) refuse(i, fmt::format("is past the last of {} tokens", info.num_tokens));
+    if (starts[i] >= info.num_tokens) refuse(i, fmt::format("is past the end (there are {} tokens)", info.num_tokens));
     if (i > 0 && starts[i] <= starts[i - 1]) refuse(i, fmt::format("does not ascend (after `{}`)", starts[i - 1]));
   }
 }
@@ -164,7 +164,7 @@ void TokenFile::read_tokens(std::int64_t begin, std::span<std::int32_t> tokens) 
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     if (tokens[i] < 0 || tokens[i] >= info().vocab) {
       throw InputError(
-          fmt::format("dataset `tokens` of `{}`, position {}: `{}` is not below the vocabulary of {}; make "
+          fmt::format("dataset `tokens` of `{}`, position {}: `{}` is no token (the vocabulary is {}) make "
                       "the file anew with `trireme prepare` and a larger `--vocab`",
                       info().path, begin + static_cast<std::int64_t>(i), tokens[i], info().vocab));
     }
@@ -179,10 +179,10 @@ void TokenFile::read_loss_mask(std::int64_t begin, std::span<std::uint8_t> mask)
   contents_->loss_mask->read(begin, static_cast<std::int64_t>(mask.size()), mask.data());
   const auto wrong = std::find_if(mask.begin(), mask.end(), [](std::uint8_t value) { return value > 1; });
   if (wrong != mask.end()) {
-    throw InputError(
-        fmt::format("dataset `loss_mask` of `{}`, position {}: `{}` is neither 0 nor 1; make the file anew "
-                    "with `trireme prepare`",
-                    info().path, begin + (wrong - mask.begin()), *wrong));
+    throw InputError(fmt::format(
+        "dataset `loss_mask` of `{}`, position {}: `{}` is neither 0 nor 1 (a token counts or not) make the file anew "
+        "with `trireme prepare`",
+        info().path, begin + (wrong - mask.begin()), *wrong));
   }
 }
 
@@ -203,7 +203,7 @@ void TokenFile::read_starts(std::int64_t begin, std::span<std::int64_t> starts) 
     }
     if (next <= start || start > position) {
       throw InputError(
-          fmt::format("dataset `documents` of `{}`, position {}: `{}` does not ascend (after `{}`); make the "
+          fmt::format("dataset `documents` of `{}`, position {}: `{}` does not ascend (after `{}`) make the "
                       "file anew with `trireme prepare`",
                       info().path, document + 1, next, start));
     }

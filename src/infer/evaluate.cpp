@@ -6,6 +6,7 @@
 
 #include "trireme/base/error.hpp"
 #include "trireme/base/log.hpp"
+#include "trireme/base/text.hpp"
 #include "trireme/data/loader.hpp"
 #include "trireme/infer/infer.hpp"
 
@@ -34,6 +35,11 @@ void evaluate(comm::Communicator& world, const device::Device& device, const Eva
   const data::ValidationSet validation(dataset, options.context, micro_batch, grid.coordinate(comm::Axis::data),
                                        grid.size(comm::Axis::data), 0);
   const pipeline::Evaluation result = pipeline::evaluate(model.stage(), validation, grid, nullptr);
+  if (result.counted == 0) {
+    throw InputError(fmt::format(
+        "`{}` has nothing to evaluate (no token counts: the loss mask leaves all out) give data in which some do",
+        join(paths, "`, `")));
+  }
   log::info("checkpoint {}\ntokens     {}\nloss       {:.6f} nats per token\nperplexity {:.4f}", model.path(),
             result.counted, result.loss, std::exp(result.loss));
 }

@@ -4,6 +4,7 @@ import json
 import math
 
 import h5py
+import numpy as np
 
 from harness import ODD, TINY, RunTest, main
 
@@ -76,6 +77,15 @@ class Training(RunTest):
         alone = self.ok(self.trireme("evaluate", "run", "text.h5"))
         self.assertEqual(evaluated.out, alone.out)
         self.assertIn(f"tokens     {60 * 55 - 1}", alone.out)
+
+    def test_data_without_a_counted_token_have_no_loss(self):
+        tokens = np.random.default_rng(5).integers(0, 96, 8 * 16 + 1)
+        data = self.rows()
+        masked = self.ids("masked", tokens, 96, mask=np.zeros(len(tokens)))
+        deck = self.deck(TINY, run={"output": "run", "steps": 1}, data={"train": [data]})
+        self.ok(self.trireme("train", deck))
+        for ranks in (0, 2):
+            self.refused(self.trireme("evaluate", "run", masked, ranks=ranks), "masked.h5", "no token counts")
 
     def test_evaluation_leaves_no_trace_in_training(self):
         data = self.rows()

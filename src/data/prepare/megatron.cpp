@@ -73,7 +73,7 @@ class MegatronInput final : public IdsInput {
 
 void MegatronInput::refuse(const std::string& what) const {
   throw InputError(
-      fmt::format("`{}` {}; make both files anew with Megatron's `preprocess_data.py`", index_.path(), what));
+      fmt::format("`{}` {} make both files anew with Megatron's `preprocess_data.py`", index_.path(), what));
 }
 
 void MegatronInput::read_header() {

@@ -23,7 +23,7 @@ struct NpyHeader {
 
 [[noreturn]] void refuse(const io::File& file, const std::string& what) {
   throw InputError(
-      fmt::format("`{}` {}; save a 1-D array of little-endian integers with `numpy.save`", file.path(), what));
+      fmt::format("`{}` {} save a 1-D array of little-endian integers with `numpy.save`", file.path(), what));
 }
 
 NpyHeader read_header(const io::File& file) {
@@ -53,7 +53,7 @@ std::string_view value_of(const io::File& file, std::string_view dictionary, std
   const std::size_t at = dictionary.find(quoted);
   const std::size_t begin = at == std::string_view::npos ? at : dictionary.find_first_not_of(' ', at + quoted.size());
   const std::size_t last = begin == std::string_view::npos ? begin : dictionary.find(end, begin + 1);
-  if (last == std::string_view::npos) refuse(file, fmt::format("has no `{}` in its header", key));
+  if (last == std::string_view::npos) refuse(file, fmt::format("has a strange header (no `{}` in it)", key));
   return dictionary.substr(begin, last - begin);
 }
 

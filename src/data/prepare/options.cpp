@@ -21,9 +21,11 @@ void check_files(const PrepareOptions& options, Problems& problems) {
   if (options.output.empty()) {
     problems.emplace_back("no output file is named");
   } else if (io::exists(options.output)) {
-    problems.push_back(fmt::format("`{}` exists already; remove it or choose another name", options.output));
+    problems.push_back(
+        fmt::format("`{}` exists already (nothing is overwritten) remove it or choose another name", options.output));
   } else if (!io::is_folder(io::parent_of(options.output))) {
-    problems.push_back(fmt::format("the folder `{}` does not exist; make it first", io::parent_of(options.output)));
+    problems.push_back(fmt::format("the folder `{}` does not exist (the dataset is to lie in it) make it first",
+                                   io::parent_of(options.output)));
   }
   if (options.inputs.empty()) problems.emplace_back("no input file is named");
 }

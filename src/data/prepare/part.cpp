@@ -149,7 +149,9 @@ PartCounts read_part_counts(const std::string& path) {
   std::string bytes(sizeof(Head), '\0');
   io::File(path, io::File::Mode::read).read_at(0, bytes.data(), bytes.size());
   const auto head = head_of(bytes);
-  if (!head) throw InputError(fmt::format("`{}` is no part of a dataset; remove it and start again", path));
+  if (!head)
+    throw InputError(
+        fmt::format("`{}` is no part of a dataset (it does not begin like one) remove it and start again", path));
   return {head->num_tokens, head->num_documents};
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "trireme/base/log.hpp"
+#include "trireme/base/text.hpp"
 #include "trireme/base/timer.hpp"
 #include "trireme/base/units.hpp"
 #include "trireme/io/file.hpp"
@@ -142,8 +143,9 @@ TokenFileInfo publish(const PrepareOptions& options, const Work& work, const std
 void report(const PrepareOptions& options, const Work& work, const TokenFileInfo& info, std::int64_t reused,
             double seconds) {
   if (reused > 0) log::info("{} of {} parts were there from an interrupted run", reused, work.corpus->num_pieces());
-  log::info("{}: {} tokens in {} documents, vocabulary {} (`{}`), {:.3f} bytes per token, {}", options.output,
-            info.num_tokens, info.num_documents, info.vocab, info.tokenizer_kind,
+  log::info("{}: {} in {}, vocabulary {} (`{}`), {:.3f} bytes per token, {}", options.output,
+            counted(static_cast<std::uint64_t>(info.num_tokens), "token"),
+            counted(static_cast<std::uint64_t>(info.num_documents), "document"), info.vocab, info.tokenizer_kind,
             static_cast<double>(work.corpus->num_bytes()) / static_cast<double>(info.num_tokens),
             format_seconds(seconds));
 }

@@ -25,6 +25,12 @@ TEST(Nearest, PrefersTheFirstOfEquallyNearOnes) {
   EXPECT_EQ(nearest("betaX", {"beta1", "beta2"}), "beta1");
 }
 
+TEST(Counted, SaysOneThingAndSeveralThings) {
+  EXPECT_EQ(counted(0, "file"), "0 files");
+  EXPECT_EQ(counted(1, "file"), "1 file");
+  EXPECT_EQ(counted(2, "file"), "2 files");
+}
+
 TEST(Join, PutsSeparatorsBetweenOnly) {
   EXPECT_EQ(join({}), "");
   EXPECT_EQ(join({"a"}), "a");

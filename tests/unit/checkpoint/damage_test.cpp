@@ -228,8 +228,8 @@ TEST_F(DamagedCheckpoint, NumbersThatAreNotFiniteAreFound) {
   static_cast<std::uint16_t*>(holding.pieces()[8].data)[7] = 0x7f80;
   const auto self = comm::make_self_communicator();
   save(*self, checkpoints_, sample_metadata(300), holding.pieces(), {});
-  EXPECT_THAT(all_findings(checkpoints_), AllOf(HasSubstr("`weights/embedding.weight` has 1 elements that are NaN"),
-                                                HasSubstr("`masters/half` has 1 elements that are NaN")));
+  EXPECT_THAT(all_findings(checkpoints_), AllOf(HasSubstr("`weights/embedding.weight` has 1 element not finite"),
+                                                HasSubstr("`masters/half` has 1 element not finite")));
 }
 
 TEST_F(DamagedCheckpoint, RandomDamageOfAnyByteNeverCrashesNorPasses) {
