@@ -1,5 +1,7 @@
 #include "command_line.hpp"
 
+#include <array>
+#include <map>
 #include <sstream>
 #include <string_view>
 
@@ -132,10 +134,30 @@ void add_checkpoint(CLI::App& app, CommandLine& line) {
 }
 
 void add_bench(CLI::App& app, CommandLine& line) {
-  CLI::App* command = app.add_subcommand("bench", "What this machine gives");
-  command->add_option("what", line.bench, "gemm or kernels")->check(CLI::IsMember({"gemm", "kernels"}));
-  command->add_flag("--json", line.json, "one JSON object instead of a table");
-  command->callback([&line] { line.command = Command::bench; });
+  static const std::map<std::string, bench::Subject> subjects = {{"gemm", bench::Subject::gemm},
+                                                                 {"kernels", bench::Subject::kernels},
+                                                                 {"comm", bench::Subject::comm},
+                                                                 {"io", bench::Subject::io},
+                                                                 {"rates", bench::Subject::rates}};
+  CLI::App* command = app.add_subcommand("bench", "What this machine gives; comm, io and rates alone or under mpirun");
+  bench::Options& options = line.bench;
+  command
+      ->add_option_function<std::string>(
+          "what", [&options](const std::string& word) { options.subject = subjects.at(word); },
+          "gemm or kernels of one process; comm, io or rates of all ranks")
+      ->check(CLI::IsMember(subjects));
+  command->add_flag("--json", options.json, "one JSON object instead of a table");
+  const std::array of_io = {
+      command->add_option("--folder", options.folder, "io: where each rank writes a file"),
+      command->add_option("--mib", options.mib, "io: size of such a file")->check(CLI::Range(1, 1 << 20))};
+  command->callback([&line, of_io] {
+    for (const CLI::Option* option : of_io) {
+      if (option->count() > 0 && line.bench.subject != bench::Subject::io) {
+        throw CLI::ValidationError(option->get_name(), "is an option of `bench io`");
+      }
+    }
+    line.command = Command::bench;
+  });
 }
 
 void add_help(CLI::App& app, CommandLine& line) {

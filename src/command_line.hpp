@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "trireme/bench/bench.hpp"
 #include "trireme/data/prepare.hpp"
 #include "trireme/infer/infer.hpp"
 #include "trireme/plan/plan.hpp"
@@ -39,8 +40,7 @@ struct CommandLine {
   plan::Request plan;
   std::string checkpoint;        ///< checkpoint ...
   std::string other_checkpoint;  ///< diff
-  std::string bench = "gemm";
-  bool json = false;
+  bench::Options bench;
   std::string section;  ///< help
 };
 

@@ -12,6 +12,7 @@
 #include "trireme/base/log.hpp"
 #include "trireme/bench/bench.hpp"
 #include "trireme/checkpoint/checkpoint.hpp"
+#include "trireme/comm/host_load.hpp"
 #include "trireme/comm/mpi_runtime.hpp"
 #include "trireme/config/deck.hpp"
 #include "trireme/data/prepare.hpp"
@@ -28,8 +29,9 @@ namespace {
 
 using namespace trireme;
 
-device::Device whole_machine(int ranks_on_node) {
-  return device::Device({.num_threads = device::default_num_threads(ranks_on_node), .isa = device::detect_isa()});
+device::Device whole_machine(comm::Communicator& world) {
+  return device::Device(
+      {.num_threads = comm::default_num_threads(*world.split_by_host()), .isa = device::preferred_isa()});
 }
 
 void print_version() {
@@ -39,16 +41,14 @@ void print_version() {
 }
 
 /// Commands of one process that never touch MPI: they run on login nodes.
-int run_alone(const CommandLine& line) {
+int run_alone(const CommandLine& line, comm::Communicator& self) {
   switch (line.command) {
     case Command::plan:
       plan::print_plan(line.plan);
       return 0;
-    case Command::bench: {
-      const device::Device device = whole_machine(1);
-      return line.bench == "kernels" ? bench::run_kernels_bench(device, line.json)
-                                     : bench::run_gemm_bench(device, line.json);
-    }
+    case Command::bench:
+      bench::run(self, whole_machine(self), line.bench);
+      return 0;
     case Command::checkpoint_list:
       return checkpoint::print_list(line.checkpoint);
     case Command::checkpoint_show:
@@ -69,9 +69,18 @@ int run_alone(const CommandLine& line) {
   }
 }
 
-bool needs_ranks(Command command) {
-  return command == Command::train || command == Command::prepare || command == Command::generate ||
-         command == Command::evaluate;
+bool needs_ranks(const CommandLine& line) {
+  switch (line.command) {
+    case Command::train:
+    case Command::prepare:
+    case Command::generate:
+    case Command::evaluate:
+      return true;
+    case Command::bench:
+      return bench::needs_ranks(line.bench.subject);
+    default:
+      return false;
+  }
 }
 
 int run_on_ranks(const CommandLine& line, comm::Communicator& world) {
@@ -82,8 +91,10 @@ int run_on_ranks(const CommandLine& line, comm::Communicator& world) {
       data::prepare(world, line.prepare);
       return 0;
     default: {
-      const device::Device device = whole_machine(world.split_by_host()->size());
-      if (line.command == Command::evaluate) {
+      const device::Device device = whole_machine(world);
+      if (line.command == Command::bench) {
+        bench::run(world, device, line.bench);
+      } else if (line.command == Command::evaluate) {
         infer::evaluate(world, device, line.evaluate);
       } else {
         infer::generate(world, device, line.generate);
@@ -93,29 +104,42 @@ int run_on_ranks(const CommandLine& line, comm::Communicator& world) {
   }
 }
 
-/// The last words of a failed command. Ranks that failed alike leave together with the code; a rank that failed alone
-/// ends the job at once, since the others wait for it somewhere.
-int fail(comm::Communicator& world, ExitCode code, const char* what) {
-  constexpr double patience_s = 3;
-  const bool together = world.all_arrive(patience_s);
-  const bool speaks = !together || world.rank() == 0;
-  if (speaks && *what != '\0') log::error("{}", what);  // of unconnected ranks only one has words
+void say_last_words(const char* what) {
+  if (*what != '\0') log::error("{}", what);  // of unconnected ranks only one has words
   log::close_file();
-  if (!together) world.abort(static_cast<int>(code));
+}
+
+/// Ends the job at once: the others may wait for this rank for ever.
+int fail_alone(comm::Communicator& world, ExitCode code, const char* what) {
+  say_last_words(what);
+  world.abort(static_cast<int>(code));
   return static_cast<int>(code);
+}
+
+/// Ranks that failed alike leave together with the code, in the words of rank 0; a rank that failed alone ends the job.
+/// `own`: the others cannot have failed alike. What will be said for certain is said before anything else can fail.
+int fail(comm::Communicator& world, ExitCode code, const char* what, bool own) {
+  constexpr double patience_s = 3;
+  const bool speaks = own || world.rank() == 0;
+  if (speaks) say_last_words(what);
+  return world.all_arrive(patience_s) ? static_cast<int>(code) : fail_alone(world, code, speaks ? "" : what);
 }
 
 template <class Work>
 int guarded(comm::Communicator& world, const Work& work) {
   try {
-    return work();
+    const int code = work();
+    log::close_file();
+    return code;
+  } catch (const comm::CommunicationError& error) {
+    return fail_alone(world, error.code(), error.what());
   } catch (const Error& error) {
-    return fail(world, error.code(), error.what());
+    return fail(world, error.code(), error.what(), false);
   } catch (const std::bad_alloc&) {
     return fail(world, ExitCode::system_error,
-                "out of memory (an allocation outside of the planned memory was refused)");
+                "out of memory (an allocation outside of the planned memory was refused)", true);
   } catch (const std::exception& error) {
-    return fail(world, ExitCode::system_error, error.what());
+    return fail(world, ExitCode::system_error, error.what(), true);
   }
 }
 
@@ -128,11 +152,11 @@ int run(int argc, char** argv) {
   } catch (const InputError& error) {
     wrong_line = error;
   }
-  const bool alone = wrong_line ? !comm::started_by_launcher() : !needs_ranks(line.command);
+  const bool alone = wrong_line ? !comm::started_by_launcher() : !needs_ranks(line);
   if (alone) {
     return guarded(*self, [&] {
       if (wrong_line) throw *wrong_line;
-      return run_alone(line);
+      return run_alone(line, *self);
     });
   }
 

@@ -16,6 +16,9 @@ Each file holds
   losses                  [11] float64, before each step and after the last
   gradient_norms          [10] float64, of each step before clipping
   final/<parameter>       float64, after ten steps
+  autocast/weights/<parameter>    float32, of a model with the usual small deviation: larger weights amplify rounding
+  autocast/gradients/<parameter>  float32, of its first step under PyTorch's bf16 autocast, parameters in fp32
+  autocast/losses         [51] float64, along fifty steps of it
 and the optimizer's settings as attributes.
 
 Letters: B sequences, T tokens, D width, H heads, G key and value heads, K head width, F mlp width, V vocabulary.
@@ -31,6 +34,7 @@ import numpy as np
 import torch
 
 STEPS = 10
+AUTOCAST_STEPS = 50
 OPTIMIZER = {"learning_rate": 1e-3, "beta1": 0.9, "beta2": 0.95, "epsilon": 1e-8, "weight_decay": 0.1, "clip_norm": 1.0}
 
 
@@ -108,12 +112,12 @@ def shapes_of(sizes):
     return shapes
 
 
-def draw(sizes, generator):
+def draw(sizes, generator, deviation=0.2):
     """Random parameters that float32 holds exactly; gains near 1, nothing zero."""
     weights = {}
     for name, shape in shapes_of(sizes).items():
         x = torch.randn(shape, generator=generator, dtype=torch.float64)
-        x = 1 + 0.1 * x if name.endswith(".gain") else 0.2 * x
+        x = 1 + 0.1 * x if name.endswith(".gain") else deviation * x
         weights[name] = x.float().double().requires_grad_()
     return weights
 
@@ -136,7 +140,8 @@ def rotate(x, base):
     frequency = base ** (-torch.arange(half, dtype=torch.float64) / half)
     angle = torch.arange(x.shape[-2], dtype=torch.float64)[:, None] * frequency
     first, second = x[..., :half], x[..., half:]
-    return torch.cat((first * angle.cos() - second * angle.sin(), second * angle.cos() + first * angle.sin()), -1)
+    cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+    return torch.cat((first * cos - second * sin, second * cos + first * sin), -1)
 
 
 def attention(sizes, weights, name, x):
@@ -269,6 +274,30 @@ def check_against_transformers(sizes, weights, tokens, logits_of_transformers):
         sys.exit("the model of this script and that of transformers differ: nothing is written")
 
 
+def train_under_autocast(sizes, first_weights, tokens, targets, counted):
+    """First gradients, and the losses before each step and after the last, in mixed precision."""
+    weights = {name: x.float().requires_grad_() for name, x in first_weights.items()}
+    moments = {name: (torch.zeros_like(x), torch.zeros_like(x)) for name, x in weights.items()}
+
+    def loss_now():
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            logits = logits_of(sizes, weights, tokens)
+        log_probability = logits.float().log_softmax(-1)
+        of_target = log_probability.gather(-1, targets[..., None])[..., 0]
+        return -(of_target * counted.float()).sum() / counted.sum().float()
+
+    losses, first_gradients = [], None
+    for step in range(1, AUTOCAST_STEPS + 1):
+        loss = loss_now()
+        gradients = dict(zip(weights, torch.autograd.grad(loss, list(weights.values()))))
+        first_gradients = first_gradients or gradients
+        total = math.sqrt(sum((x.double() ** 2).sum().item() for x in gradients.values()))
+        losses.append(loss.item())
+        adamw(weights, gradients, moments, step, min(1.0, OPTIMIZER["clip_norm"] / total))
+    losses.append(loss_now().item())
+    return first_gradients, losses
+
+
 def make(path, sizes, logits_of_transformers, seed):
     print(path)
     generator = torch.Generator().manual_seed(seed)
@@ -294,6 +323,14 @@ def make(path, sizes, logits_of_transformers, seed):
     losses.append(loss_of(sizes, weights, tokens, targets, counted).item())
     print("  losses", " ".join(f"{x:.4f}" for x in losses), " norms", " ".join(f"{x:.3f}" for x in norms))
 
+    small = draw(sizes, generator, deviation=0.05)
+    exact = dict(zip(small, torch.autograd.grad(loss_of(sizes, small, tokens, targets, counted), list(small.values()))))
+    small = {name: x.detach() for name, x in small.items()}
+    autocast_gradients, autocast_losses = train_under_autocast(sizes, small, tokens, targets, counted)
+    worst = max(((autocast_gradients[name] - x).norm() / x.norm()).item() for name, x in exact.items()
+                if not name.endswith("key.bias"))
+    print(f"  autocast: losses {autocast_losses[0]:.4f} ... {autocast_losses[-1]:.4f}, gradients within {worst:.2e}")
+
     with h5py.File(path, "w") as file:
         file.attrs["deck"] = sizes.toml()
         for name, value in OPTIMIZER.items():
@@ -307,6 +344,9 @@ def make(path, sizes, logits_of_transformers, seed):
             file[f"weights/{name}"] = first_weights[name].numpy().astype(np.float32)
             file[f"gradients/{name}"] = first_gradients[name].numpy()
             file[f"final/{name}"] = weights[name].detach().numpy()
+            file[f"autocast/weights/{name}"] = small[name].numpy().astype(np.float32)
+            file[f"autocast/gradients/{name}"] = autocast_gradients[name].numpy()
+        file["autocast/losses"] = np.array(autocast_losses)
 
 
 def main():

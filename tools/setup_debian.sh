@@ -10,7 +10,7 @@ build_packages=(
   libopenmpi-dev openmpi-bin       # ranks
   libhdf5-dev hdf5-tools           # datasets and checkpoints; h5dump looks into them
   libtrilinos-kokkos-dev           # portable kernels
-  libdnnl-dev                      # host GEMM
+  libdnnl-dev ocl-icd-opencl-dev   # host GEMM; its CMake package looks for OpenCL, which Debian only recommends
   libtomlplusplus-dev libcli11-dev # deck, command line
   libspdlog-dev libfmt-dev         # log, messages
   nlohmann-json3-dev               # metrics

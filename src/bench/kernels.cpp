@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "trireme/bench/bench.hpp"
 #include "trireme/kernels/activation.hpp"
 #include "trireme/kernels/adamw.hpp"
 #include "trireme/kernels/attention.hpp"
@@ -17,6 +16,7 @@
 #include "bench/operands.hpp"
 #include "bench/placed.hpp"
 #include "bench/report.hpp"
+#include "bench/subjects.hpp"
 
 namespace trireme::bench {
 
@@ -159,7 +159,7 @@ struct Loss {
     rows.push_back(moving("cross_entropy", shape, 2 * elements, [this] { forward(); }));
     rows.push_back(moving("cross_entropy, gradient", shape, 4 * elements, [this] {
       forward();
-      kernels::cross_entropy_gradient(device, logits, vocab, 0, targets, coefficients, statistics, normalizer);
+      kernels::cross_entropy_gradient(device, logits, vocab, 0, targets, coefficients, statistics, normalizer, logits);
     }));
   }
   void forward() const {
@@ -202,7 +202,7 @@ struct Update {
 
 }  // namespace
 
-int run_kernels_bench(const Device& device, bool json) {
+void run_kernels(const Device& device, bool json) {
   std::vector<Row> rows;
   Placed<Probes> probes(device);
   Placed<Norm> norm(device);
@@ -216,8 +216,8 @@ int run_kernels_bench(const Device& device, bool json) {
   attention->append_rows(rows);
   loss->append_rows(rows);
   update->append_rows(rows);
-  measure_and_print(device, std::move(rows), budget_s, json);
-  return 0;
+  const Machine machine = measure(rows, budget_s);
+  fmt::print("{}", json ? json_text(device, machine, rows) : table_text(device, machine, rows));
 }
 
 }  // namespace trireme::bench

@@ -13,8 +13,8 @@ namespace {
 constexpr std::ptrdiff_t num_probes = 2;
 // A multiple of the library's register tile, 48. The rows of a power of two would meet in the same places of the
 // caches.
-constexpr std::int64_t square = 49 * 48;
-constexpr double square_flop = 2.0 * square * square * square;
+constexpr std::int64_t square_rows = 49 * 48;
+constexpr double square_flop = 2.0 * square_rows * square_rows * square_rows;
 constexpr std::int64_t triad_elements = std::int64_t{24} << 20U;
 constexpr std::int64_t triad_block = std::int64_t{1} << 16U;
 constexpr double triad_bytes = 3.0 * triad_elements * sizeof(float);
@@ -25,27 +25,34 @@ void add_scaled(const float* b, const float* c, float* a) {
 
 }  // namespace
 
+SquareProduct::SquareProduct(const device::Device& device, Dtype dtype, device::Arena& arena)
+    : gemm(device, arena, dtype),
+      a(random_tensor(arena, {square_rows, square_rows}, dtype)),
+      b(random_tensor(arena, {square_rows, square_rows}, dtype)),
+      c(random_tensor(arena, {square_rows, square_rows}, dtype)) {}
+
+Row SquareProduct::row() {
+  return {.kernel = "square", .dtype = a.dtype, .flop = square_flop, .work = [this] {
+            gemm.backward_input(a, b, c, kernels::Write::set);
+          }};
+}
+
 Probes::Probes(const device::Device& on, device::Arena& arena)
     : device(on),
-      gemm(on, arena),
-      square_a(random_tensor(arena, {square, square})),
-      square_b(random_tensor(arena, {square, square})),
-      square_c(random_tensor(arena, {square, square})),
+      square(on, Dtype::f32, arena),
       triad_a(random_tensor(arena, {triad_elements})),
       triad_b(random_tensor(arena, {triad_elements})),
       triad_c(random_tensor(arena, {triad_elements})) {}
 
 void Probes::append_rows(std::vector<Row>& rows) {
-  const auto add = [&rows](const char* name, double flop, double bytes, std::function<void()> work) {
-    rows.push_back({.kernel = name, .flop = flop, .bytes = bytes, .work = std::move(work)});
-  };
-  add("square", square_flop, 0, [this] { gemm.backward_input(square_a, square_b, square_c, kernels::Write::set); });
-  add("triad", 0, triad_bytes, [this] {
+  const auto triad = [this] {
     device.parallel(triad_elements / triad_block, [this](std::int64_t block, int) {
       const std::int64_t begin = block * triad_block;
       add_scaled(triad_b.as<float>() + begin, triad_c.as<float>() + begin, triad_a.as<float>() + begin);
     });
-  });
+  };
+  rows.push_back(square.row());
+  rows.push_back({.kernel = "triad", .bytes = triad_bytes, .work = triad});
 }
 
 Machine take_machine(std::vector<Row>& rows) {
@@ -58,6 +65,11 @@ Machine take_machine(std::vector<Row>& rows) {
                         .triad_spread = triad.timing.spread};
   rows.erase(rows.begin(), rows.begin() + num_probes);
   return machine;
+}
+
+Machine measure(std::vector<Row>& rows, double budget_s) {
+  measure_in_turns(rows, budget_s);
+  return take_machine(rows);
 }
 
 double floor_s(const Row& row, const Machine& machine) {

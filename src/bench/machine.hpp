@@ -17,6 +17,15 @@ struct Machine {
   double triad_spread = 0;
 };
 
+/// A large square product in one type.
+struct SquareProduct {
+  SquareProduct(const device::Device& device, Dtype dtype, device::Arena& arena);
+  [[nodiscard]] Row row();
+
+  kernels::Gemm gemm;
+  tensor::Tensor a, b, c;
+};
+
 /// The operands of the probes.
 struct Probes {
   Probes(const device::Device& device, device::Arena& arena);
@@ -25,13 +34,15 @@ struct Probes {
   void append_rows(std::vector<Row>& rows);
 
   const device::Device& device;
-  kernels::Gemm gemm;
-  tensor::Tensor square_a, square_b, square_c;
+  SquareProduct square;
   tensor::Tensor triad_a, triad_b, triad_c;
 };
 
 /// Takes the probes' rows out again.
 [[nodiscard]] Machine take_machine(std::vector<Row>& rows);
+
+/// Measures all rows in turns, the first of which are those of the probes, and takes these out.
+[[nodiscard]] Machine measure(std::vector<Row>& rows, double budget_s);
 
 [[nodiscard]] double floor_s(const Row& row, const Machine& machine);
 

@@ -18,7 +18,8 @@ double at_fraction(const std::vector<double>& sorted, double fraction) {
 }
 
 void take_turn(const Row& row, std::vector<double>& times_s) {
-  row.work();  // the row before has had the caches
+  // The row before has had the caches, which long work fills by itself; the first time makes what a shape needs.
+  if (times_s.empty() || times_s.back() < turn_s) row.work();
   const Timer turn;
   do {
     const Timer timer;

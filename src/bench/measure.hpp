@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "trireme/base/dtype.hpp"
+
 namespace trireme::bench {
 
 struct Timing {
@@ -18,6 +20,7 @@ struct Timing {
 struct Row {
   std::string kernel;
   std::string shape;
+  Dtype dtype = Dtype::f32;  ///< of the operands
   double flop = 0;
   double bytes = 0;
   std::function<void()> work;

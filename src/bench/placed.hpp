@@ -10,7 +10,7 @@ template <class T>
 class Placed {
  public:
   template <class... Arguments>
-  explicit Placed(const Arguments&... arguments) : arena_(bytes_of(arguments...)), value_(arguments..., arena_) {}
+  explicit Placed(Arguments&&... arguments) : arena_(bytes_of(arguments...)), value_(arguments..., arena_) {}
   Placed(const Placed&) = delete;
   Placed& operator=(const Placed&) = delete;
   T* operator->() noexcept { return &value_; }
@@ -18,7 +18,7 @@ class Placed {
 
  private:
   template <class... Arguments>
-  static std::size_t bytes_of(const Arguments&... arguments) {
+  static std::size_t bytes_of(Arguments&... arguments) {
     device::Arena measuring;
     const T layout(arguments..., measuring);
     return measuring.used_bytes();

@@ -1,7 +1,5 @@
 #include "bench/report.hpp"
 
-#include <cstdio>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -20,6 +18,15 @@ std::string rate_text(const Row& row, const Machine& machine) {
                      by_flop ? "GFLOP/s" : "GB/s");
 }
 
+/// Of a product in half precision, beside that in fp32.
+std::string half_text(const Row& row, const Row& fp32) {
+  return fmt::format("  {:>4} {:>7.1f} {:>6.1f} % {:>5.2f} x", name_of(row.dtype),
+                     row.flop / row.timing.median_s / giga, row.timing.spread * percent,
+                     fp32.timing.median_s / row.timing.median_s);
+}
+
+}  // namespace
+
 std::string head_text(const device::Device& device, const Machine& machine) {
   return fmt::format(
       "{}, {}\n"
@@ -28,8 +35,6 @@ std::string head_text(const device::Device& device, const Machine& machine) {
       device.description(), kernels::gemm_library_version(), machine.gemm_flop_per_s / giga,
       machine.gemm_spread * percent, machine.triad_bytes_per_s / giga, machine.triad_spread * percent);
 }
-
-}  // namespace
 
 std::string table_text(const device::Device& device, const Machine& machine, const std::vector<Row>& rows) {
   std::string text = head_text(device, machine);
@@ -43,6 +48,23 @@ std::string table_text(const device::Device& device, const Machine& machine, con
   return text;
 }
 
+std::string gemm_table_text(const device::Device& device, const Machine& machine, const std::vector<Row>& rows) {
+  std::string text = head_text(device, machine);
+  text += "GFLOP/s, spread; fp32: of the floor; half precision: times as fast as fp32\n";
+  for (const Row& fp32 : rows) {
+    if (fp32.dtype != Dtype::f32) continue;
+    text += fmt::format("{:<20} {:<20} fp32 {:>7.1f} {:>6.1f} % {:>6.1f} %", fp32.kernel, fp32.shape,
+                        fp32.flop / fp32.timing.median_s / giga, fp32.timing.spread * percent,
+                        floor_s(fp32, machine) / fp32.timing.median_s * percent);
+    for (const Row& half : rows) {
+      const bool same = half.kernel == fp32.kernel && half.shape == fp32.shape;
+      if (same && half.dtype != Dtype::f32) text += half_text(half, fp32);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
 std::string json_text(const device::Device& device, const Machine& machine, const std::vector<Row>& rows) {
   nlohmann::ordered_json json = {
       {"device", device.description()},       {"library", kernels::gemm_library_version()},
@@ -52,22 +74,18 @@ std::string json_text(const device::Device& device, const Machine& machine, cons
   for (const Row& row : rows) {
     json["kernels"].push_back({{"kernel", row.kernel},
                                {"shape", row.shape},
+                               {"type", name_of(row.dtype)},
                                {"flop", row.flop},
                                {"bytes", row.bytes},
                                {"median_s", row.timing.median_s},
                                {"best_s", row.timing.best_s},
                                {"spread", row.timing.spread},
-                               {"repeats", row.timing.repeats},
-                               {"share_of_floor", floor_s(row, machine) / row.timing.median_s}});
+                               {"repeats", row.timing.repeats}});
+    if (row.dtype == Dtype::f32) {
+      json["kernels"].back()["share_of_floor"] = floor_s(row, machine) / row.timing.median_s;
+    }
   }
   return json.dump(2) + "\n";
-}
-
-void measure_and_print(const device::Device& device, std::vector<Row> rows, double budget_s, bool json) {
-  measure_in_turns(rows, budget_s);
-  const Machine machine = take_machine(rows);
-  const std::string text = json ? json_text(device, machine, rows) : table_text(device, machine, rows);
-  std::fputs(text.c_str(), stdout);
 }
 
 }  // namespace trireme::bench

@@ -16,7 +16,7 @@
 namespace trireme::checkpoint {
 namespace {
 
-constexpr std::array<std::string_view, 4> groups{"weights/", "moments/first/", "moments/second/", "masters/"};
+constexpr std::array<std::string_view, 3> groups{"weights/", "moments/first/", "moments/second/"};
 constexpr std::size_t max_name_length = 512;
 // HDF5's virtual datasets lose what lies beyond these.
 constexpr std::int64_t max_extent = std::int64_t{1} << 32;
@@ -136,7 +136,7 @@ std::string dataset_of(const TensorInfo& tensor, const StoredPiece& piece) {
 
 std::string tensor_problem(const TensorInfo& tensor) {
   if (!is_tensor_name(tensor.name)) {
-    return "has a name that is not `weights/...`, `moments/first/...`, `moments/second/...` or `masters/...` of "
+    return "has a name that is not `weights/...`, `moments/first/...` or `moments/second/...` of "
            "letters, "
            "digits, `_`, `.` and `-`";
   }

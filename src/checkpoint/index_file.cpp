@@ -42,6 +42,8 @@ void write_virtual_datasets(hdf5::Writer& writer, const Index& index) {
     const TensorInfo& tensor = index.tensors[i];
     writer.create_virtual("/" + tensor.name, extents_of(tensor.shape), tensor.dtype, sources[i]);
   }
+  // What is stored of a half-precision run are its masters.
+  if (index.metadata.precision != "fp32") writer.link("/weights", "/masters");
 }
 
 void write_attributes(hdf5::Writer& writer, const Index& index) {
@@ -59,6 +61,7 @@ void write_attributes(hdf5::Writer& writer, const Index& index) {
   writer.attribute("/", "tokenizer_kind", metadata.tokenizer_kind);
   writer.attribute("/", "build", metadata.build);
   writer.attribute("/", "isa", metadata.isa);
+  writer.attribute("/", "precision", metadata.precision);
   writer.attribute("/", "grid", metadata.grid);
 }
 
@@ -86,6 +89,8 @@ Metadata read_metadata(const hdf5::Reader& reader) {
   metadata.tokenizer_kind = reader.text_attribute("/", "tokenizer_kind");
   metadata.build = reader.text_attribute("/", "build");
   metadata.isa = reader.text_attribute("/", "isa");
+  // Files from before there was a choice lack it.
+  if (reader.has_attribute("/", "precision")) metadata.precision = reader.text_attribute("/", "precision");
   metadata.grid = reader.text_attribute("/", "grid");
   metadata.deck = read_hashed(reader, "/deck");
   metadata.tokenizer_model = read_hashed(reader, "/tokenizer");
@@ -164,7 +169,7 @@ void broadcast(comm::Communicator& world, Index& index) {
   Metadata& metadata = index.metadata;
   for (std::string* text :
        {&metadata.deck, &metadata.tokenizer_kind, &metadata.tokenizer_model, &metadata.build, &metadata.isa,
-        &metadata.grid, &index.save_id, &tables.tensors, &tables.pieces, &tables.shards}) {
+        &metadata.precision, &metadata.grid, &index.save_id, &tables.tensors, &tables.pieces, &tables.shards}) {
     world.broadcast_text(*text, 0);
   }
   broadcast_numbers(world, index);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include <fmt/core.h>
 
@@ -75,6 +76,58 @@ void check_covers(const Plan& plan) {
   }
 }
 
+/// For each rank its first piece of the tensor that is in the most pieces of those it holds: there each rank of a stage
+/// has its place. None where it holds nothing.
+std::vector<const SourcePiece*> places_of(const Plan& plan, std::size_t num_ranks) {
+  std::vector<std::int64_t> counts(plan.tensors.size());
+  for (const SourcePiece& source : plan.sources) ++counts[static_cast<std::size_t>(source.tensor)];
+  const auto is_better = [&](const SourcePiece& a, const SourcePiece& b) {
+    const std::int64_t more = counts[static_cast<std::size_t>(a.tensor)] - counts[static_cast<std::size_t>(b.tensor)];
+    if (more != 0) return more > 0;
+    return a.tensor != b.tensor ? a.tensor < b.tensor : offset_less(a.rectangle, b.rectangle);
+  };
+  std::vector<const SourcePiece*> places(num_ranks);
+  for (const SourcePiece& source : plan.sources) {
+    const SourcePiece*& place = places[static_cast<std::size_t>(source.rank)];
+    if (place == nullptr || is_better(source, *place)) place = &source;
+  }
+  return places;
+}
+
+/// All ranks, those after each other that hold what lies after each other: their numbers do not tell it, since the
+/// pieces of a data axis may lie in the order of reversed bits.
+std::vector<int> ranks_by_place(const Plan& plan, std::size_t num_ranks) {
+  const std::vector<const SourcePiece*> places = places_of(plan, num_ranks);
+  std::vector<int> ranks(num_ranks);
+  std::iota(ranks.begin(), ranks.end(), 0);
+  std::stable_sort(ranks.begin(), ranks.end(), [&](int a, int b) {
+    const SourcePiece* const place_a = places[static_cast<std::size_t>(a)];
+    const SourcePiece* const place_b = places[static_cast<std::size_t>(b)];
+    if (place_a == nullptr || place_b == nullptr) return place_a != nullptr && place_b == nullptr;
+    if (place_a->tensor != place_b->tensor) return place_a->tensor < place_b->tensor;
+    return offset_less(place_a->rectangle, place_b->rectangle);
+  });
+  return ranks;
+}
+
+/// Sets groups and shard_of_rank for plan.ranks_per_file.
+void group_ranks(Plan& plan, const std::vector<int>& by_place) {
+  plan.groups.clear();
+  const auto num_ranks = static_cast<std::int64_t>(by_place.size());
+  for (std::int64_t first = 0; first < num_ranks; first += plan.ranks_per_file) {
+    const std::int64_t end = std::min(num_ranks, first + plan.ranks_per_file);
+    std::vector<int>& group = plan.groups.emplace_back(by_place.begin() + first, by_place.begin() + end);
+    std::sort(group.begin(), group.end());
+  }
+  std::sort(plan.groups.begin(), plan.groups.end());
+  plan.shard_of_rank.resize(by_place.size());
+  for (std::size_t shard = 0; shard < plan.groups.size(); ++shard) {
+    for (const int rank : plan.groups[shard]) {
+      plan.shard_of_rank[static_cast<std::size_t>(rank)] = static_cast<std::int64_t>(shard);
+    }
+  }
+}
+
 /// The pieces on disk when so many ranks share a file: each file holds a tensor in as few rectangles as its ranks
 /// allow.
 std::vector<StoredPiece> arrange(const Plan& plan) {
@@ -87,8 +140,8 @@ std::vector<StoredPiece> arrange(const Plan& plan) {
     const TensorInfo& tensor = plan.tensors[static_cast<std::size_t>(key.second)];
     std::int64_t number = 0;
     // One file for all ranks holds every tensor whole, whatever its parts in memory.
-    rectangles = plan.ranks_per_file >= plan.num_ranks ? std::vector{tensor::whole(tensor.shape)}
-                                                       : join_neighbours(std::move(rectangles));
+    rectangles =
+        plan.num_shards() == 1 ? std::vector{tensor::whole(tensor.shape)} : join_neighbours(std::move(rectangles));
     for (const Shard& rectangle : rectangles) {
       pieces.push_back({key.second, key.first, number++, rectangle, tile_extent(rectangle.extent, tensor.dtype), 0});
     }
@@ -104,6 +157,11 @@ std::size_t most_pieces(const Plan& plan) {
 
 }  // namespace
 
+int Plan::writer_of(std::int64_t shard) const {
+  const std::vector<int>& group = group_of(shard);
+  return group[static_cast<std::size_t>(group.front()) % group.size()];
+}
+
 std::string describe(std::span<const Piece> pieces) {
   std::string text;
   for (const Piece& piece : pieces) {
@@ -116,16 +174,16 @@ std::string describe(std::span<const Piece> pieces) {
 Plan make_plan(const std::vector<std::string>& descriptions, std::int64_t ranks_per_file) {
   const std::vector<Given> given = parse_descriptions(descriptions);
   Plan plan;
-  plan.num_ranks = static_cast<std::int64_t>(descriptions.size());
   plan.tensors = collect_tensors(given);
   plan.sources = collect_sources(given, plan.tensors);
   check_covers(plan);
+  const std::vector<int> by_place = ranks_by_place(plan, descriptions.size());
   for (plan.ranks_per_file = ranks_per_file;; plan.ranks_per_file *= 2) {
+    group_ranks(plan, by_place);
     plan.pieces = arrange(plan);
-    if (plan.ranks_per_file >= plan.num_ranks || most_pieces(plan) <= max_pieces_per_tensor) break;
+    if (plan.num_shards() == 1 || most_pieces(plan) <= max_pieces_per_tensor) break;
   }
-  plan.num_shards = (plan.num_ranks + plan.ranks_per_file - 1) / plan.ranks_per_file;
-  number_tiles(plan.pieces, static_cast<std::size_t>(plan.num_shards));
+  number_tiles(plan.pieces, plan.groups.size());
   for (const TensorInfo& tensor : plan.tensors) {
     plan.payload_bytes += static_cast<std::uint64_t>(tensor.shape.size()) * size_of(tensor.dtype);
   }

@@ -19,17 +19,23 @@ struct SourcePiece {
 };
 
 struct Plan {
-  std::vector<TensorInfo> tensors;   ///< by name
-  std::vector<SourcePiece> sources;  ///< by rank, then local
-  std::vector<StoredPiece> pieces;   ///< by shard, tensor, number
-  std::int64_t num_ranks = 1;
-  std::int64_t ranks_per_file = 1;  ///< as asked, doubled until no tensor has more than max_pieces_per_tensor
-  std::int64_t num_shards = 1;
+  std::vector<TensorInfo> tensors;       ///< by name
+  std::vector<SourcePiece> sources;      ///< by rank, then local
+  std::vector<StoredPiece> pieces;       ///< by shard, tensor, number
+  std::int64_t ranks_per_file = 1;       ///< as asked, doubled until no tensor has more than max_pieces_per_tensor
+  std::vector<std::vector<int>> groups;  ///< the ranks of each shard, ascending; shards ordered by their lowest rank
+  std::vector<std::int64_t> shard_of_rank;
   std::uint64_t payload_bytes = 0;  ///< of all tensors
 
-  [[nodiscard]] std::int64_t shard_of(int rank) const { return rank / ranks_per_file; }
-  /// The rank that writes the shard.
-  [[nodiscard]] int writer_of(std::int64_t shard) const { return static_cast<int>(shard * ranks_per_file); }
+  [[nodiscard]] std::int64_t num_ranks() const { return static_cast<std::int64_t>(shard_of_rank.size()); }
+  [[nodiscard]] std::int64_t num_shards() const { return static_cast<std::int64_t>(groups.size()); }
+  [[nodiscard]] std::int64_t shard_of(int rank) const { return shard_of_rank[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] const std::vector<int>& group_of(std::int64_t shard) const {
+    return groups[static_cast<std::size_t>(shard)];
+  }
+  /// The rank that writes the shard. On a data axis whose ranks hold their pieces in the order of reversed bits, the
+  /// lowest ranks of all groups would be those of the first hosts; this one is another from group to group.
+  [[nodiscard]] int writer_of(std::int64_t shard) const;
 };
 
 /// What one rank must know of a plan: on the writer of a shard all of that shard, on the others of its group only where

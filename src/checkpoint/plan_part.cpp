@@ -22,11 +22,11 @@ std::span<const Row> rows_of(const std::vector<Row>& rows, const Value& value, c
   return {first, last};
 }
 
-/// The sources of the ranks [first, last), by tensor.
-std::vector<SourcePiece> sources_of_ranks(const Plan& plan, int first, std::int64_t last) {
+/// The sources of the ranks, which ascend, by tensor.
+std::vector<SourcePiece> sources_of_ranks(const Plan& plan, std::span<const int> ranks) {
   std::vector<SourcePiece> sources;
-  for (std::int64_t rank = first; rank < std::min(last, plan.num_ranks); ++rank) {
-    const auto rows = rows_of(plan.sources, rank, [](const SourcePiece& source) { return std::int64_t{source.rank}; });
+  for (const int rank : ranks) {
+    const auto rows = rows_of(plan.sources, rank, [](const SourcePiece& source) { return source.rank; });
     sources.insert(sources.end(), rows.begin(), rows.end());
   }
   std::stable_sort(sources.begin(), sources.end(),
@@ -98,10 +98,10 @@ PlanPart part_of(const Plan& plan, int rank) {
   PlanPart part;
   part.shard = plan.shard_of(rank);
   part.writer = plan.writer_of(part.shard);
-  part.num_shards = plan.num_shards;
+  part.num_shards = plan.num_shards();
   part.payload_bytes = plan.payload_bytes;
-  part.sources = rank == part.writer ? sources_of_ranks(plan, rank, rank + plan.ranks_per_file)
-                                     : sources_of_ranks(plan, rank, rank + 1);
+  part.sources = rank == part.writer ? sources_of_ranks(plan, plan.group_of(part.shard))
+                                     : sources_of_ranks(plan, std::span(&rank, 1));
   part.pieces = pieces_touched(plan, part.shard, part.sources);
   take_tensors(plan, part);
   return part;

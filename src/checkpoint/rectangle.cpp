@@ -60,14 +60,14 @@ void join_along(std::vector<Shard>& rectangles, int dim) {
   rectangles = std::move(joined);
 }
 
+}  // namespace
+
 bool offset_less(const Shard& a, const Shard& b) {
   for (int dim = 0; dim < a.offset.num_dims(); ++dim) {
     if (a.offset[dim] != b.offset[dim]) return a.offset[dim] < b.offset[dim];
   }
   return false;
 }
-
-}  // namespace
 
 std::optional<Shard> intersect(const Shard& a, const Shard& b) {
   Shard common = a;

@@ -24,6 +24,9 @@ using tensor::Shard;
 void copy_rectangle(const Shard& part, const Shard& source, const void* from, const Shard& target, void* to,
                     std::size_t element_bytes);
 
+/// Whether a begins before b: in the row-major order of the tensor.
+[[nodiscard]] bool offset_less(const Shard& a, const Shard& b);
+
 /// Joins rectangles that share a whole face, again and again; ordered by offset.
 [[nodiscard]] std::vector<Shard> join_neighbours(std::vector<Shard> rectangles);
 

@@ -99,6 +99,8 @@ void Save::on_each_rank(const std::function<void()>& work) {
   comm::on_all(world_, [&] {
     try {
       work();
+    } catch (const comm::CommunicationError&) {
+      throw;
     } catch (const std::exception& error) {
       throw SystemError(fmt::format("rank {}: {}", world_.rank(), error.what()));
     }
@@ -160,9 +162,11 @@ void Save::gather_shards(const StoredShard& mine) {
   const bool is_writer = world_.rank() == part_.writer;
   const std::vector<std::string> given =
       world_.gather_text(is_writer ? std::string(reinterpret_cast<const char*>(&mine), sizeof mine) : std::string(), 0);
-  for (std::size_t rank = 0; rank < given.size(); ++rank) {
-    if (given[rank].empty()) continue;
-    std::memcpy(&index_.shards.emplace_back(), given[rank].data(), sizeof mine);
+  if (world_.rank() != 0) return;
+  index_.shards.resize(plan_.groups.size());
+  for (std::int64_t shard = 0; shard < plan_.num_shards(); ++shard) {
+    const std::string& of_shard = given[static_cast<std::size_t>(plan_.writer_of(shard))];
+    std::memcpy(&index_.shards[static_cast<std::size_t>(shard)], of_shard.data(), sizeof mine);
   }
 }
 

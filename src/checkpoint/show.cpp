@@ -56,7 +56,8 @@ void print_metadata(const Store& store) {
   fmt::print("  step {}, samples {}, tokens {}, skipped {}\n", metadata.step, metadata.samples, metadata.tokens,
              metadata.skipped);
   fmt::print("  loss scale {}, good steps {}\n", metadata.loss_scale, metadata.loss_scale_good_steps);
-  fmt::print("  grid {}, build {}, instruction set {}\n", metadata.grid, metadata.build, metadata.isa);
+  fmt::print("  grid {}, build {}, instruction set {}, computed in {}\n", metadata.grid, metadata.build, metadata.isa,
+             metadata.precision);
   fmt::print("  tokenizer {} ({})\n", metadata.tokenizer_kind, format_bytes(metadata.tokenizer_model.size()));
   fmt::print("  save id {}, {} in {} shards\n\n", index.save_id, format_bytes(index.total_bytes()),
              index.shards.size());

@@ -1,6 +1,9 @@
 // Reads everything and goes on after each finding, so that every bad file and tensor is named.
 #include <algorithm>
 #include <optional>
+#include <string>
+#include <unordered_set>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -69,10 +72,10 @@ void Verification::check_files_alone() {
 }
 
 void Verification::check_names(const Index& index) {
-  std::vector<std::string> expected{index_name};
-  for (std::size_t i = 0; i < index.shards.size(); ++i) expected.push_back(shard_name(static_cast<std::int64_t>(i)));
+  std::unordered_set<std::string> expected{index_name};
+  for (std::size_t i = 0; i < index.shards.size(); ++i) expected.insert(shard_name(static_cast<std::int64_t>(i)));
   for (const std::string& name : io::list_folder(folder_)) {
-    if (std::find(expected.begin(), expected.end(), name) == expected.end()) {
+    if (!expected.contains(name)) {
       damages_.push_back({name, fmt::format("`{}/{}` does not belong to this checkpoint", folder_, name)});
     }
   }
@@ -95,9 +98,11 @@ void Verification::check_virtual_datasets(const Index& index) {
 void Verification::check_shard(Store& store, std::int64_t shard) {
   find_in(shard_name(shard), [&] {
     const ShardReader reader(folder_, store.index(), shard);
-    for (const StoredPiece& piece : store.index().pieces) {
-      if (piece.shard == shard) check_piece(store, reader, piece);
-    }
+    // Pieces are ordered by shard.
+    const std::vector<StoredPiece>& pieces = store.index().pieces;
+    auto piece = std::partition_point(pieces.begin(), pieces.end(),
+                                      [shard](const StoredPiece& stored) { return stored.shard < shard; });
+    for (; piece != pieces.end() && piece->shard == shard; ++piece) check_piece(store, reader, *piece);
   });
 }
 

@@ -30,10 +30,13 @@ struct Failure {
   std::string text;
 };
 
-/// Runs the work; what it throws comes back as a value, so that all ranks can hear of it.
+/// Runs the work; what it throws comes back as a value, so that all ranks can hear of it. But a failure of the library
+/// goes on: the others may never come to where they would hear of it.
 std::optional<Failure> attempt(const std::function<void()>& work) {
   try {
     work();
+  } catch (const CommunicationError&) {
+    throw;
   } catch (const Error& error) {
     return Failure{error.code(), error.what()};
   } catch (const std::exception& error) {

@@ -4,7 +4,7 @@
 
 namespace trireme::comm {
 
-void Exchange::begin(float* data) {
+void Exchange::begin(void* data) {
   TRIREME_EXPECT(step_ == -1);
   data_ = data;
   step_ = 0;
@@ -46,13 +46,13 @@ void Exchange::advance() {
   }
 }
 
-void Exchange::receive(float* target, std::int64_t elements, int source) {
-  requests_.push_back(communicator_.receive(target, static_cast<std::size_t>(elements) * sizeof(float), source, tag_));
+void Exchange::receive(void* target, std::int64_t elements, int source) {
+  requests_.push_back(communicator_.receive(target, static_cast<std::size_t>(elements) * element_bytes_, source, tag_));
 }
 
-void Exchange::send(const float* source, std::int64_t elements, int destination) {
+void Exchange::send(const void* source, std::int64_t elements, int destination) {
   requests_.push_back(
-      communicator_.send(source, static_cast<std::size_t>(elements) * sizeof(float), destination, tag_));
+      communicator_.send(source, static_cast<std::size_t>(elements) * element_bytes_, destination, tag_));
 }
 
 }  // namespace trireme::comm

@@ -1,6 +1,7 @@
 // The common course of the background collectives.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -19,8 +20,9 @@ class Exchange {
   void finish();
 
  protected:
-  Exchange(Communicator& communicator, int tag) : communicator_(communicator), tag_(tag) {}
-  void begin(float* data);
+  Exchange(Communicator& communicator, int tag, std::size_t element_bytes = sizeof(float))
+      : communicator_(communicator), tag_(tag), element_bytes_(element_bytes) {}
+  void begin(void* data);
 
   [[nodiscard]] virtual int num_steps() const = 0;
   /// Posts the messages of a step: receives first.
@@ -28,12 +30,13 @@ class Exchange {
   /// Works on what a step has received.
   virtual void complete(int /*step*/) {}
 
-  void receive(float* target, std::int64_t elements, int source);
-  void send(const float* source, std::int64_t elements, int destination);
+  void receive(void* target, std::int64_t elements, int source);
+  void send(const void* source, std::int64_t elements, int destination);
 
   [[nodiscard]] int rank() const { return communicator_.rank(); }
   [[nodiscard]] int size() const { return communicator_.size(); }
-  [[nodiscard]] float* data() const noexcept { return data_; }
+  [[nodiscard]] void* data() const noexcept { return data_; }
+  [[nodiscard]] std::size_t element_bytes() const noexcept { return element_bytes_; }
 
  private:
   bool messages_arrived();
@@ -41,7 +44,8 @@ class Exchange {
 
   Communicator& communicator_;
   int tag_;
-  float* data_ = nullptr;
+  std::size_t element_bytes_;
+  void* data_ = nullptr;
   int step_ = -1;  // -1: not under way
   std::vector<std::unique_ptr<Request>> requests_;
 };

@@ -1,3 +1,4 @@
+#include <cstddef>
 #include <utility>
 
 #include "trireme/base/error.hpp"
@@ -12,7 +13,8 @@ namespace trireme::comm {
 /// every rank passes on the piece that it got in the step before.
 class PieceAllGather::Steps : public Exchange {
  public:
-  Steps(Communicator& communicator, Cuts cuts, int tag) : Exchange(communicator, tag), cuts_(std::move(cuts)) {
+  Steps(Communicator& communicator, Cuts cuts, int tag, std::size_t element_bytes)
+      : Exchange(communicator, tag, element_bytes), cuts_(std::move(cuts)) {
     TRIREME_EXPECT(static_cast<int>(cuts_.size()) == size() + 1);
   }
   using Exchange::begin;
@@ -32,8 +34,12 @@ class PieceAllGather::Steps : public Exchange {
   }
 
   void exchange(const Range& missing, int source, const Range& held, int destination) {
-    receive(data() + missing.begin, missing.size(), source);
-    send(data() + held.begin, held.size(), destination);
+    receive(element(missing.begin), missing.size(), source);
+    send(element(held.begin), held.size(), destination);
+  }
+
+  [[nodiscard]] std::byte* element(std::int64_t index) const {
+    return static_cast<std::byte*>(data()) + static_cast<std::size_t>(index) * element_bytes();
   }
 
   /// The piece owned `distance` ranks to the left.
@@ -45,12 +51,12 @@ class PieceAllGather::Steps : public Exchange {
   Cuts cuts_;
 };
 
-PieceAllGather::PieceAllGather(Communicator& communicator, Cuts cuts, int tag)
-    : steps_(std::make_unique<Steps>(communicator, std::move(cuts), tag)) {}
+PieceAllGather::PieceAllGather(Communicator& communicator, Cuts cuts, int tag, std::size_t element_bytes)
+    : steps_(std::make_unique<Steps>(communicator, std::move(cuts), tag, element_bytes)) {}
 
 PieceAllGather::~PieceAllGather() = default;
 
-void PieceAllGather::start(float* data) {
+void PieceAllGather::start(void* data) {
   steps_->begin(data);
 }
 

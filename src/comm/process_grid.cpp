@@ -28,7 +28,6 @@ ProcessGrid::ProcessGrid(Communicator& world, const GridShape& shape)
 
   // Hosts are told apart by shared memory, not by name: containers and images often share one name.
   const std::unique_ptr<Communicator> host = world.split_by_host();
-  ranks_on_this_host_ = host->size();
   std::int32_t leader = world.rank();
   host->broadcast(&leader, sizeof(leader), 0);
   host_leaders_.resize(hosts_.size());
@@ -41,7 +40,6 @@ ProcessGrid::ProcessGrid(Communicator& planned_world, const GridShape& shape, Pl
   make_axes();
   hosts_.assign(static_cast<std::size_t>(shape.size()), "planned");
   host_leaders_.assign(hosts_.size(), 0);
-  ranks_on_this_host_ = shape.size();
 }
 
 void ProcessGrid::make_axes() {

@@ -39,6 +39,7 @@ class ReduceScatterSteps : public Exchange {
 
  protected:
   [[nodiscard]] const Cuts& cuts() const noexcept { return cuts_; }
+  [[nodiscard]] float* data() const noexcept { return static_cast<float*>(Exchange::data()); }
   [[nodiscard]] float* scratch() const noexcept { return scratch_; }
   void add(std::int64_t count, const float* source, float* target) const { add_to(device_, count, source, target); }
 

@@ -83,7 +83,7 @@ Section walltime_section() {
                .place = place(&Deck::walltime, &W::margin_seconds),
                .unit = "seconds",
                .range = at_least(0),
-               .sentence = "Kept free before the limit, besides the time of a step and of a save.",
+               .sentence = "Kept free before the limit, besides the time of a step, an evaluation and a save.",
                .owner = "train"},
           }};
 }
@@ -106,7 +106,7 @@ Section metrics_section() {
               {.key = "metrics.trace_steps",
                .place = place(&Deck::metrics, &M::trace_steps),
                .unit = "updates",
-               .range = at_least(0, 1e12),
+               .range = at_least(0, 1000),
                .sentence = "First updates of an attempt whose timeline is recorded as a Chrome trace; 0: none.",
                .owner = "train"},
           }};

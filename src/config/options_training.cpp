@@ -5,29 +5,23 @@ namespace {
 
 Section precision_section() {
   using P = PrecisionOptions;
-  const char* const fp32_only = "this version computes in fp32";
   return {"precision",
           "Number formats.",
           {
               {.key = "precision.compute",
                .place = choice(&Deck::precision, &P::compute, {"fp32", "bf16", "fp16"}),
-               .only = {std::string("fp32")},
-               .why_only = fp32_only,
-               .sentence = "Format of activations and of the weights used by forward and backward.",
+               .sentence = "Format of activations and of the matrices used by forward and backward; master weights, "
+                           "moments, gradients, norms and biases are fp32.",
                .owner = "model"},
               {.key = "precision.loss_scale_initial",
                .place = place(&Deck::precision, &P::loss_scale_initial),
-               .range = above(0),
-               .only = {65536.0},
-               .why_only = fp32_only,
-               .sentence = "First loss scale of fp16.",
+               .range = at_least(1, 1 << 24),
+               .sentence = "First loss scale of fp16, a power of two; it halves where a gradient overflows.",
                .owner = "optim"},
               {.key = "precision.loss_scale_window",
                .place = place(&Deck::precision, &P::loss_scale_window),
                .unit = "updates",
                .range = at_least(1, 1e12),
-               .only = {std::int64_t{1000}},
-               .why_only = fp32_only,
                .sentence = "Updates without overflow after which the loss scale of fp16 doubles.",
                .owner = "optim"},
           }};
@@ -36,52 +30,55 @@ Section precision_section() {
 Section numerics_section() {
   using N = NumericsOptions;
   const auto at = [](auto member) { return place(&Deck::numerics, member); };
-  return {"numerics",
-          "The order of sums, and what watches over the numbers.",
-          {
-              {.key = "numerics.grid_invariant",
-               .place = at(&N::grid_invariant),
-               .sentence = "Loss, gradient norm, weights and moments have the same bits on every grid.",
-               .owner = "optim"},
-              {.key = "numerics.data_lanes",
-               .place = at(&N::data_lanes),
-               .unit = "lanes",
-               .range = at_least(0, 1 << 24),
-               .sentence =
-                   "Groups of micro-batches whose gradients are added in a tree; a power of two that divides "
-                   "`batch.global` / `batch.micro`. 0: the largest up to 8 when grid-invariant, else the data axis.",
-               .owner = "optim"},
-              {.key = "numerics.tensor_slices",
-               .place = at(&N::tensor_slices),
-               .unit = "slices",
-               .range = at_least(0, 1 << 24),
-               .sentence = "Slices in which the tensor axis is computed: a power of two, a multiple of `grid.tensor`, "
-                           "that divides `model.heads` and `model.mlp_width`, and divides `model.kv_heads` or is a "
-                           "multiple of it. 0: the largest up to 8 when grid-invariant, else the tensor axis.",
-               .owner = "layers"},
-              {.key = "numerics.isa",
-               .place = choice(&Deck::numerics, &N::isa, {"auto", "generic", "avx2", "avx512"}),
-               .sentence = "Highest instruction set used; `auto`: what all ranks have.",
-               .owner = "device"},
-              {.key = "numerics.audit_steps",
-               .place = at(&N::audit_steps),
-               .unit = "updates",
-               .range = at_least(0, 1e12),
-               .only = {std::int64_t{0}},
-               .why_only = "this version does not compare replicas",
-               .sentence = "Updates between comparisons of what must be equal on several ranks; 0: off.",
-               .owner = "optim"},
-              {.key = "numerics.on_nonfinite",
-               .place = choice(&Deck::numerics, &N::on_nonfinite, {"stop", "skip"}),
-               .sentence = "What all ranks do, before the update, when loss or gradient norm is NaN or infinite.",
-               .owner = "train"},
-              {.key = "numerics.trace",
-               .place = at(&N::trace),
-               .only = {false},
-               .why_only = "this version records no hashes of layers",
-               .sentence = "Record a hash of every layer, forward and backward.",
-               .owner = "train"},
-          }};
+  return {
+      "numerics",
+      "The order of sums, and what watches over the numbers.",
+      {
+          {.key = "numerics.grid_invariant",
+           .place = at(&N::grid_invariant),
+           .sentence = "Loss, gradient norm, weights and moments have the same bits on every grid.",
+           .owner = "optim"},
+          {.key = "numerics.data_lanes",
+           .place = at(&N::data_lanes),
+           .unit = "lanes",
+           .range = at_least(0, 1 << 24),
+           .sentence =
+               "Groups of micro-batches whose gradients are added in a tree; a power of two that divides "
+               "`batch.global` / `batch.micro`. 0: the largest up to 8 when grid-invariant, else the data axis.",
+           .owner = "optim"},
+          {.key = "numerics.tensor_slices",
+           .place = at(&N::tensor_slices),
+           .unit = "slices",
+           .range = at_least(0, 1 << 24),
+           .sentence = "Slices in which the tensor axis is computed: a power of two, a multiple of `grid.tensor`, "
+                       "that divides `model.heads` and `model.mlp_width`, and divides `model.kv_heads` or is a "
+                       "multiple of it. 0: the largest up to 8 when grid-invariant, else the tensor axis.",
+           .owner = "layers"},
+          {.key = "numerics.isa",
+           .place = choice(&Deck::numerics, &N::isa, {"auto", "generic", "avx2", "avx512", "avx512_bf16", "amx"}),
+           .sentence = "Highest instruction set used; `auto`: the fastest that all ranks have. The last two differ "
+                       "from `avx512` in products of bf16 only, which Intel's processors without AMX make faster "
+                       "without them.",
+           .owner = "device"},
+          {.key = "numerics.audit_steps",
+           .place = at(&N::audit_steps),
+           .unit = "updates",
+           .range = at_least(0, 1e12),
+           .sentence = "Updates between comparisons of all that several ranks must hold alike, also made before "
+                       "each save: a mismatch ends the run, naming tensor, ranks and step. 0: off.",
+           .owner = "train"},
+          {.key = "numerics.on_nonfinite",
+           .place = choice(&Deck::numerics, &N::on_nonfinite, {"stop", "skip"}),
+           .sentence = "What all ranks do, before the update, when loss or gradient norm is NaN or infinite; more than "
+                       "100 steps skipped in a row end the run.",
+           .owner = "train"},
+          {.key = "numerics.trace",
+           .place = at(&N::trace),
+           .only = {false},
+           .why_only = "this version records no hashes of layers",
+           .sentence = "Record a hash of every layer, forward and backward.",
+           .owner = "train"},
+      }};
 }
 
 Section optimizer_section() {

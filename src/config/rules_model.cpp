@@ -48,8 +48,8 @@ std::string swiglu_needs_mlp_width(const Deck& deck) {
 std::string dropout_can_count(const Deck& deck) {
   const model::ModelOptions m = model::resolved(deck.model);
   if (m.dropout == 0) return {};
-  constexpr double most_elements = 1LL << 50;
-  constexpr std::int64_t most_layers = ((1 << 16) - 1) / 3;
+  constexpr auto most_elements = static_cast<double>(kernels::max_dropout_elements);
+  constexpr std::int64_t most_layers = model::max_layers_with_dropout;
   const auto context = static_cast<double>(m.context);
   const double elements = context * std::max(static_cast<double>(m.width), static_cast<double>(m.heads) * context);
   if (elements > most_elements) {

@@ -1,4 +1,6 @@
-// Rules about data, evaluation, learning rate and walltime.
+// Rules about data, evaluation, precision, learning rate and walltime.
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "config/option.hpp"
@@ -33,13 +35,26 @@ std::string margin_within_limit(const Deck& deck) {
       text_of(Value(w.limit_minutes)));
 }
 
+std::string scale_is_power_of_two(const Deck& deck) {
+  int exponent = 0;
+  if (std::frexp(deck.precision.loss_scale_initial, &exponent) == 0.5) return {};
+  return fmt::format("is no power of two (only those scale without rounding) use {} or {}",
+                     std::ldexp(1.0, exponent - 1), std::ldexp(1.0, exponent));
+}
+
 }  // namespace
+
+Dtype PrecisionOptions::compute_type() const {
+  if (compute == "bf16") return Dtype::bf16;
+  return compute == "fp16" ? Dtype::f16 : Dtype::f32;
+}
 
 std::vector<Rule> run_rules() {
   return {
       {{"data.weights", "data.train"}, one_weight_per_file},
       {{"evaluation.every_steps", "data.validation"}, evaluation_needs_data},
       {{"learning_rate.minimum", "learning_rate.peak"}, minimum_below_peak},
+      {{"precision.loss_scale_initial"}, scale_is_power_of_two},
       {{"walltime.margin_seconds", "walltime.limit_minutes"}, margin_within_limit},
   };
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <utility>
 
 #include <fmt/format.h>
@@ -69,6 +70,8 @@ Arena::Arena(std::size_t capacity_bytes) : base_(map_region(mapped_bytes(capacit
 }
 
 Arena::~Arena() {
+  // While an error unwinds the stack messages may be under way, and what still arrives must not meet other memory.
+  if (std::uncaught_exceptions() > 0) return;
   if (base_ != nullptr) munmap(base_, mapped_bytes(capacity_));
 }
 

@@ -273,6 +273,12 @@ void Writer::create_virtual(const std::string& path, const Extents& extents, Dty
   state_->create(path, extents, dtype, list.get());
 }
 
+void Writer::link(const std::string& target, const std::string& path) {
+  const LibraryLock lock;
+  check(H5Lcreate_soft(target.c_str(), state_->file.get(), path.c_str(), H5P_DEFAULT, H5P_DEFAULT),
+        "link " + state_->called(path));
+}
+
 Finished Writer::finish() {
   {
     const LibraryLock lock;

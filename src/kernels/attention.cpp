@@ -152,6 +152,7 @@ void attention_backward(const device::Device& device, const AttentionShape& shap
                         const Tensor& dk, const Tensor& dv, const Tensor& scratch) {
   check(device, shape, q, k, v, sequence_starts, out, log_sum_exp, scratch);
   TRIREME_EXPECT(dout.size() == q.size() && dq.size() == q.size() && dk.size() == k.size() && dv.size() == v.size());
+  TRIREME_EXPECT(dk.dtype == dv.dtype && (dk.dtype == q.dtype || dk.dtype == Dtype::f32));
   if (device.space() != device::Space::host) {
     return portable::attention_backward(shape, dropout, q, k, v, sequence_starts, out, log_sum_exp, dout, dq, dk, dv);
   }
@@ -160,8 +161,11 @@ void attention_backward(const device::Device& device, const AttentionShape& shap
     auto arguments = arguments_of<T>(shape, dropout, q, k, v, sequence_starts, out, log_sum_exp);
     arguments.dout = dout.as<T>();
     arguments.dq = dq.as<T>();
-    arguments.dk = dk.as<T>();
-    arguments.dv = dv.as<T>();
+    const bool rounds = dk.dtype == q.dtype;
+    arguments.dk = rounds ? dk.as<T>() : nullptr;
+    arguments.dv = rounds ? dv.as<T>() : nullptr;
+    arguments.unrounded_dk = rounds ? nullptr : dk.as<float>();
+    arguments.unrounded_dv = rounds ? nullptr : dv.as<float>();
     const std::int64_t groups = shape.batch * shape.kv_heads;
     if (one_pass_is_faster(groups, device.num_threads())) {
       backward_in_one_pass(device, shape, arguments, scratch);

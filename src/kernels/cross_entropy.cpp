@@ -4,6 +4,7 @@
 
 #include "trireme/base/error.hpp"
 
+#include "kernels/element.hpp"
 #include "kernels/host/cross_entropy.isa.hpp"
 #include "kernels/host/isa_call.hpp"
 #include "kernels/portable/cross_entropy.hpp"
@@ -35,9 +36,7 @@ CrossEntropySlice slice_of(const tensor::Tensor& logits, std::int64_t vocab, std
           .padded = padded,
           .logits = logits.as<float>(),
           .targets = targets.as<std::int32_t>(),
-          .statistics = statistics.as<float>(),
-          .coefficients = nullptr,
-          .normalizer = nullptr};
+          .statistics = statistics.as<float>()};
 }
 
 }  // namespace
@@ -72,15 +71,24 @@ void cross_entropy_combine(const device::Device& device, const tensor::Tensor& s
 
 void cross_entropy_gradient(const device::Device& device, const tensor::Tensor& logits, std::int64_t vocab,
                             std::int64_t first_id, const tensor::Tensor& targets, const tensor::Tensor& coefficients,
-                            const tensor::Tensor& statistics, const tensor::Tensor& normalizer) {
-  CrossEntropySlice slice = slice_of(logits, vocab, first_id, targets, statistics);
+                            const tensor::Tensor& statistics, const tensor::Tensor& normalizer,
+                            const tensor::Tensor& gradient) {
+  const CrossEntropySlice slice = slice_of(logits, vocab, first_id, targets, statistics);
   TRIREME_EXPECT(coefficients.size() == slice.rows && normalizer.size() == 2 * slice.rows);
-  slice.coefficients = coefficients.as<float>();
-  slice.normalizer = normalizer.as<float>();
-  if (device.space() != device::Space::host) return portable::cross_entropy_gradient(slice);
-  const auto of_rows = TRIREME_ISA_CALL(device, cross_entropy_gradient);
-  for_row_blocks(device, slice.rows, slice.padded,
-                 [&](std::int64_t begin, std::int64_t end) { of_rows(slice, begin, end); });
+  const std::int64_t stride = gradient.shape.columns();
+  TRIREME_EXPECT(gradient.size() == slice.rows * stride && stride >= slice.padded);
+  with_element_type(gradient.dtype, [&](auto element) {
+    using T = decltype(element);
+    const CrossEntropyGradient<T> rows{.slice = slice,
+                                       .coefficients = coefficients.as<float>(),
+                                       .normalizer = normalizer.as<float>(),
+                                       .gradient = gradient.as<T>(),
+                                       .stride = stride};
+    if (device.space() != device::Space::host) return portable::cross_entropy_gradient(rows);
+    const auto of_rows = TRIREME_ISA_CALL(device, cross_entropy_gradient<T>);
+    for_row_blocks(device, slice.rows, slice.padded,
+                   [&](std::int64_t begin, std::int64_t end) { of_rows(rows, begin, end); });
+  });
 }
 
 }  // namespace trireme::kernels

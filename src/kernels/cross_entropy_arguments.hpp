@@ -14,9 +14,17 @@ struct CrossEntropySlice {
   std::int64_t first_id, vocab, padded;
   float* logits;
   const std::int32_t* targets;
-  float* statistics;          ///< written by the first pass, read by the gradient
-  const float* coefficients;  ///< of the gradient, as normalizer
+  float* statistics;  ///< written by the first pass, read by the gradient
+};
+
+/// Its gradient, which may lie over the logits, row over row.
+template <class T>
+struct CrossEntropyGradient {
+  CrossEntropySlice slice;
+  const float* coefficients;
   const float* normalizer;
+  T* gradient;
+  std::int64_t stride;  ///< elements from row to row
 };
 
 /// The statistics of all slices.

@@ -21,6 +21,8 @@ namespace {
 
 // Of a sequence: the counter has 32 bits and those beside the site for blocks of four.
 constexpr std::int64_t max_elements = std::int64_t{4} << (64 - dropout_site_bits);
+static_assert(max_elements == max_dropout_elements);
+static_assert(std::int64_t{1} << dropout_site_bits == max_dropout_sites);
 
 template <class T>
 struct Rows {

@@ -1,6 +1,7 @@
 #include "trireme/kernels/embedding.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "trireme/base/error.hpp"
 
@@ -16,11 +17,11 @@ namespace trireme::kernels {
 
 namespace {
 
-template <class T>
-void forward(const device::Device& device, const EmbeddingForward<T>& embedding) {
+template <class Table, class T>
+void forward(const device::Device& device, const EmbeddingForward<Table, T>& embedding) {
   if (device.space() != device::Space::host) return portable::embedding_forward(embedding);
   constexpr std::int64_t tokens_at_once = 32;
-  const auto read = TRIREME_ISA_CALL(device, embedding_forward<T>);
+  const auto read = TRIREME_ISA_CALL(device, embedding_forward<Table, T>);
   device.parallel((embedding.tokens + tokens_at_once - 1) / tokens_at_once, [&](std::int64_t block, int) {
     read(embedding, block * tokens_at_once, std::min((block + 1) * tokens_at_once, embedding.tokens));
   });
@@ -46,17 +47,25 @@ void embedding_forward(const device::Device& device, const tensor::Tensor& ids, 
                        const tensor::Tensor& table, const tensor::Tensor& y, Write write) {
   const std::int64_t width = table.shape[1];
   TRIREME_EXPECT(y.size() == ids.size() * width);
-  TRIREME_EXPECT(table.dtype == y.dtype);
-  with_element_type(y.dtype, [&](auto element) {
-    using T = decltype(element);
-    forward<T>(device, {.tokens = ids.size(),
-                        .width = width,
-                        .first_id = first_id,
-                        .vocab = table.shape[0],
-                        .ids = ids.as<std::int32_t>(),
-                        .table = table.as<T>(),
-                        .y = y.as<T>(),
-                        .adds = write == Write::add});
+  TRIREME_EXPECT(table.dtype == y.dtype || y.dtype == Dtype::f32);
+  with_element_type(table.dtype, [&](auto element) {
+    using Table = decltype(element);
+    const auto read = [&](auto* target) {
+      using T = std::remove_pointer_t<decltype(target)>;
+      forward<Table, T>(device, {.tokens = ids.size(),
+                                 .width = width,
+                                 .first_id = first_id,
+                                 .vocab = table.shape[0],
+                                 .ids = ids.as<std::int32_t>(),
+                                 .table = table.as<Table>(),
+                                 .y = target,
+                                 .adds = write == Write::add});
+    };
+    if (y.dtype == Dtype::f32) {
+      read(y.as<float>());
+    } else {
+      read(y.as<Table>());
+    }
   });
 }
 

@@ -5,14 +5,14 @@
 
 namespace trireme::kernels {
 
-template <class T>
+template <class Table, class T>
 struct EmbeddingForward {
   std::int64_t tokens;
   std::int64_t width;
   std::int64_t first_id;
   std::int64_t vocab;
   const std::int32_t* ids;
-  const T* table;
+  const Table* table;
   T* y;
   bool adds;
 };

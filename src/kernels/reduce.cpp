@@ -90,11 +90,14 @@ std::int64_t column_sum_scratch_elements(std::int64_t rows, std::int64_t columns
   return divided_up(rows, block_rows) * columns;
 }
 
-bool all_finite(const device::Device& device, std::int64_t count, const float* values) {
+bool all_finite(const device::Device& device, const tensor::Tensor& values) {
   std::atomic<bool> finite{true};
-  const auto is_finite = TRIREME_ISA_CALL(device, finite_run);
-  for_chunks(device, count, [&](std::int64_t begin, std::int64_t length) {
-    if (finite && !is_finite(length, values + begin)) finite = false;
+  with_element_type(values.dtype, [&](auto element) {
+    using T = decltype(element);
+    const auto is_finite = TRIREME_ISA_CALL(device, finite_run<T>);
+    for_chunks(device, values.size(), [&](std::int64_t begin, std::int64_t length) {
+      if (finite && !is_finite(length, values.as<T>() + begin)) finite = false;
+    });
   });
   return finite;
 }

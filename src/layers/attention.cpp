@@ -1,9 +1,11 @@
 #include "trireme/layers/attention.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
+#include "trireme/kernels/cast.hpp"
 #include "trireme/kernels/reduce.hpp"
 #include "trireme/kernels/rotary.hpp"
 
@@ -37,7 +39,10 @@ ColumnLinear make_key_or_value(tensor::ParameterStore& parameters, const Attenti
   return {parameters,
           projection(options, part, options.width, options.kv_heads * options.head_width, options.qkv_bias,
                      options.initial_deviation),
-          axis.num_kv_slices(), axis.kv_slices(), axis.counts_kv()};
+          axis.num_kv_slices(),
+          axis.kv_slices(),
+          axis.counts_kv(),
+          tensor::Replicas::kv_slices};
 }
 
 /// Query slices that read the same key/value slice.
@@ -54,6 +59,13 @@ std::int64_t kv_slice_of(const TensorAxis& axis, std::int64_t k) {
 Range group_of(const TensorAxis& axis, std::int64_t j) {
   const std::int64_t group = std::min(group_size(axis), axis.slices().count);
   return {j * group, group};
+}
+
+/// Where the gradients of keys and values are made, slice after slice: in place, unless they are sums in half
+/// precision.
+std::array<Tensor, 2> kv_partials(const TensorAxis& axis, std::int64_t rows, const AttentionGradients& gradients) {
+  if (!axis.has_kv_partials()) return {gradients.key, gradients.value};
+  return {axis.kv_partials(0, rows), axis.kv_partials(1, rows)};
 }
 
 void append(const Tensor& rows, const Tensor& cache, std::int64_t position) {
@@ -165,6 +177,7 @@ void Attention::core_backward(const Context& context, const Sequences& sequences
                               const AttentionActivations& activations, const AttentionGradients& gradients) const {
   const AttentionCore& core = gradients.again.output.empty() ? activations.core : gradients.again;
   const std::int64_t rows = sequences.rows();
+  const auto [dkey, dvalue] = kv_partials(context.axis, rows, gradients);
   for (std::int64_t k = 0; k < context.axis.slices().count; ++k) {
     const kernels::AttentionShape of_slice = shape(context.axis, k, sequences, sequences.tokens);
     const auto part = [&](const Tensor& slices) { return slices.rows(k * rows, rows); };
@@ -173,17 +186,22 @@ void Attention::core_backward(const Context& context, const Sequences& sequences
         context.device, of_slice, sequences.dropout(options_.dropout, options_.dropout_site), part(activations.query),
         kv_part(activations.key), kv_part(activations.value), sequences.starts, part(core.output),
         slice_view(core.log_sum_exp, k, {sequences.batch, of_slice.heads, sequences.tokens}), part(gradients.core),
-        part(gradients.query), part(gradients.key), part(gradients.value), context.scratch);
+        part(gradients.query), dkey.rows(k * rows, rows), dvalue.rows(k * rows, rows), context.scratch);
   }
 }
 
 void Attention::sum_kv_slices(const Context& context, std::int64_t rows, const AttentionGradients& gradients) const {
-  for (const Tensor& slices : {gradients.key, gradients.value}) {
+  if (group_size(context.axis) == 1) return;
+  const std::array<Tensor, 2> partials = kv_partials(context.axis, rows, gradients);
+  const std::array<Tensor, 2> sums{gradients.key, gradients.value};
+  for (std::size_t which = 0; which < sums.size(); ++which) {
     for (std::int64_t j = 0; j < context.axis.kv_slices().count; ++j) {
       const Range group = group_of(context.axis, j);
-      const Tensor sum = slices.rows(group.begin * rows, rows);
+      const Tensor sum = partials[which].rows(group.begin * rows, rows);
       kernels::tree_sum(context.device, sum.as<float>(), group.count, sum.size());
       context.axis.sum_kv_group(sum, Traffic::attention);
+      if (!context.axis.has_kv_partials()) continue;
+      kernels::cast(context.device, sum, sums[which].rows(group.begin * rows, rows));
     }
   }
 }

@@ -41,7 +41,7 @@ Block::Block(tensor::ParameterStore& parameters, const BlockOptions& options, co
 BlockActivations Block::allocate(device::Arena& arena, const TensorAxis& axis, std::int64_t batch, std::int64_t tokens,
                                  const AttentionCore* shared_core) const {
   const std::int64_t own_rows = axis.max_own_rows(batch * tokens);
-  const auto row_tensor = [&] { return allocate_activation(arena, {own_rows, options_.norm_1.width}); };
+  const auto row_tensor = [&] { return allocate_activation(arena, {own_rows, options_.norm_1.width}, axis.compute()); };
   BlockActivations activations;
   activations.statistics_1 = norm_1_.allocate(arena, own_rows);
   activations.statistics_2 = norm_2_.allocate(arena, own_rows);
@@ -57,7 +57,7 @@ BlockActivations Block::allocate(device::Arena& arena, const TensorAxis& axis, s
 BlockGradients Block::allocate_gradients(device::Arena& arena, const TensorAxis& axis, std::int64_t batch,
                                          std::int64_t tokens, bool core_again) const {
   const std::int64_t own_rows = axis.max_own_rows(batch * tokens);
-  const auto row_tensor = [&] { return allocate_activation(arena, {own_rows, options_.norm_1.width}); };
+  const auto row_tensor = [&] { return allocate_activation(arena, {own_rows, options_.norm_1.width}, axis.compute()); };
   return {.attention_branch = row_tensor(),
           .mlp_branch = row_tensor(),
           .normed = row_tensor(),

@@ -74,7 +74,8 @@ Embedding::Embedding(tensor::ParameterStore& parameters, const EmbeddingOptions&
                                .deviation = options.initial_deviation,
                                .decays = true,
                                .bucket = options.position_bucket,
-                               .counted = axis.rank() == 0});
+                               .counted = axis.rank() == 0,
+                               .replicas = tensor::Replicas::tensor_axis});
 }
 
 void Embedding::forward(const Context& context, const Sequences& sequences, const Tensor& y) const {

@@ -15,6 +15,9 @@ namespace {
 using kernels::Write;
 using tensor::Tensor;
 
+// A chunk's gradient is summed over slices in one block.
+static_assert(Head::chunk_rows <= TensorAxis::block_rows);
+
 constexpr std::int64_t statistics_per_row = 3;
 
 /// Rows of logits start on 64 bytes.
@@ -55,6 +58,14 @@ struct Head::Chunk {
   const Activations& activations;
 
   [[nodiscard]] Tensor logits(std::int64_t k) const { return slice_view(activations.logits, k, {count, row_length}); }
+  /// Their gradient, of the table's type: in half precision row by row over the same memory.
+  [[nodiscard]] Tensor gradient(std::int64_t k, Dtype dtype) const {
+    Tensor values = logits(k);
+    if (dtype == Dtype::f32) return values;
+    values.dtype = dtype;
+    values.shape = {count, row_length * static_cast<std::int64_t>(sizeof(float) / size_of(dtype))};
+    return values;
+  }
   /// Of slice k of all slices.
   [[nodiscard]] Tensor statistics(std::int64_t k) const {
     return slice_view(activations.statistics_of_slices, k, {count, statistics_per_row});
@@ -89,12 +100,13 @@ Head::Activations Head::allocate(device::Arena& arena, const TensorAxis& axis, s
   const std::int64_t chunk = std::min(rows, chunk_rows);
   const std::int64_t slices = axis.slices().count;
   return {.statistics = norm_.allocate(arena, own_rows),
-          .normed = allocate_activation(arena, {own_rows, options_.width}),
-          .gradient = allocate_activation(arena, {own_rows, options_.width}),
-          .logits = allocate_activation(arena, {slices, chunk, row_length(axis)}),
+          .normed = allocate_activation(arena, {own_rows, options_.width}, axis.compute()),
+          .gradient = allocate_activation(arena, {own_rows, options_.width}, axis.compute()),
+          .logits = allocate_activation(arena, {slices, chunk, row_length(axis)}, Dtype::f32),
           .row_sums = row_sums_.allocate(arena, axis, options_.width),
-          .statistics_of_slices = allocate_activation(arena, {axis.num_slices() + slices, chunk, statistics_per_row}),
-          .normalizer = allocate_activation(arena, {chunk, 2})};
+          .statistics_of_slices =
+              allocate_activation(arena, {axis.num_slices() + slices, chunk, statistics_per_row}, Dtype::f32),
+          .normalizer = allocate_activation(arena, {chunk, 2}, Dtype::f32)};
 }
 
 std::int64_t Head::row_length(const TensorAxis& axis) const {
@@ -161,11 +173,12 @@ void Head::chunk_backward(const Context& context, const Chunk& chunk, const Tens
       std::memset(target.data, 0, target.bytes());
       return;
     }
-    const Tensor logits = chunk.logits(k);
-    kernels::cross_entropy_gradient(context.device, logits, vocab_of(table), first_id_of(table), targets, coefficients,
-                                    chunk.statistics(context.axis.num_slices() + k), chunk.normalizer());
-    context.gemm.backward_input(logits, table.weight, target, Write::set);
-    context.gemm.backward_weight(logits, normed, gradient_[static_cast<std::size_t>(k)]->gradient, write);
+    const Tensor dlogits = chunk.gradient(k, table.weight.dtype);
+    kernels::cross_entropy_gradient(context.device, chunk.logits(k), vocab_of(table), first_id_of(table), targets,
+                                    coefficients, chunk.statistics(context.axis.num_slices() + k), chunk.normalizer(),
+                                    dlogits);
+    context.gemm.backward_input(dlogits, table.weight, target, Write::set);
+    context.gemm.backward_weight(dlogits, normed, gradient_[static_cast<std::size_t>(k)]->gradient, write);
   };
   context.axis.sum_block(0, make, gradient);
 }

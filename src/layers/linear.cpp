@@ -39,11 +39,12 @@ std::int64_t count_of(const std::vector<Parameter*>& entries) {
 }  // namespace
 
 ColumnLinear::ColumnLinear(tensor::ParameterStore& parameters, const LinearOptions& options, std::int64_t num_slices,
-                           Range slices, bool counted)
+                           Range slices, bool counted, tensor::Replicas replicas)
     : out_slice_(options.out / num_slices) {
   TRIREME_EXPECT(options.out % num_slices == 0 && slices.begin >= 0 && slices.end() <= num_slices);
   const auto add = [&](Parameter entry) {
     entry.counted = counted;
+    entry.replicas = replicas;
     return &parameters.add(entry);
   };
   for (std::int64_t slice = slices.begin; slice < slices.end(); ++slice) {
@@ -85,6 +86,7 @@ RowLinear::RowLinear(tensor::ParameterStore& parameters, const LinearOptions& op
   if (!options.bias) return;
   Parameter bias = bias_entry(options, 0, options.out);
   bias.counted = axis.rank() == 0;
+  bias.replicas = tensor::Replicas::tensor_axis;
   bias_ = &parameters.add(bias);
 }
 

@@ -53,14 +53,14 @@ Mlp::Mlp(tensor::ParameterStore& parameters, const MlpOptions& options, const Te
 }
 
 MlpActivations Mlp::allocate(device::Arena& arena, const TensorAxis& axis, std::int64_t rows) const {
-  const auto make = [&] { return allocate_activation(arena, inner_shape(options_, axis, rows)); };
+  const auto make = [&] { return allocate_activation(arena, inner_shape(options_, axis, rows), axis.compute()); };
   MlpActivations activations{.up = make(), .gate = {}, .hidden = make()};
   if (gate_) activations.gate = make();
   return activations;
 }
 
 MlpGradients Mlp::allocate_gradients(device::Arena& arena, const TensorAxis& axis, std::int64_t rows) const {
-  const auto make = [&] { return allocate_activation(arena, inner_shape(options_, axis, rows)); };
+  const auto make = [&] { return allocate_activation(arena, inner_shape(options_, axis, rows), axis.compute()); };
   MlpGradients gradients{.up = make(), .gate = {}};
   if (gate_) gradients.gate = make();
   return gradients;

@@ -10,7 +10,8 @@ Norm::Norm(tensor::ParameterStore& parameters, const NormOptions& options, const
                          .shard = tensor::whole({options.width}),
                          .initial = tensor::Initial::ones,
                          .bucket = options.bucket,
-                         .counted = axis.rank() == 0};
+                         .counted = axis.rank() == 0,
+                         .replicas = tensor::Replicas::tensor_axis};
   gain_ = &parameters.add(gain);
   if (options.kind == NormKind::layer && options.bias) {
     tensor::Parameter bias = gain;

@@ -14,7 +14,7 @@ using tensor::Tensor;
 RowSums::RowSums(std::vector<tensor::Parameter*> parameters) : parameters_(std::move(parameters)) {}
 
 Tensor RowSums::allocate(device::Arena& arena, const TensorAxis& axis, std::int64_t width) const {
-  return allocate_activation(arena, {axis.slices().count, size(), width});
+  return allocate_activation(arena, {axis.slices().count, size(), width}, Dtype::f32);
 }
 
 Tensor RowSums::at(const Tensor& values, std::int64_t index, std::int64_t k) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "trireme/kernels/cast.hpp"
 #include "trireme/kernels/reduce.hpp"
 
 #include "layers/views.hpp"
@@ -36,8 +37,9 @@ std::int64_t tree_levels(std::int64_t slices) {
   return levels;
 }
 
-void copy(const Tensor& source, const Tensor& target) {
+void copy(const device::Device& device, const Tensor& source, const Tensor& target) {
   TRIREME_EXPECT(source.size() == target.size());
+  if (source.dtype != target.dtype) return kernels::cast(device, source, target);
   if (source.data != target.data && source.size() > 0) std::memcpy(target.data, source.data, source.bytes());
 }
 
@@ -58,8 +60,9 @@ void sum_tree(const device::Device& device, std::int64_t first, std::int64_t cou
 
 /// Both ways over one array cut in pieces.
 struct TensorAxis::Exchange {
-  Exchange(comm::Communicator& communicator, const device::Device& device, const comm::Cuts& cuts, int tag)
-      : reduce(communicator, device, cuts, tag), gather(communicator, cuts, tag) {
+  Exchange(comm::Communicator& communicator, const device::Device& device, const comm::Cuts& cuts, int tag,
+           Dtype gathered)
+      : reduce(communicator, device, cuts, tag), gather(communicator, cuts, tag, size_of(gathered)) {
     const auto piece = static_cast<std::size_t>(comm::owned_piece(communicator.rank(), communicator.size()));
     own = cuts[piece + 1] - cuts[piece];
     rest = cuts.back() - own;
@@ -68,7 +71,7 @@ struct TensorAxis::Exchange {
     reduce.start(data, scratch);
     reduce.finish();
   }
-  void collect(float* data) {
+  void collect(void* data) {
     gather.start(data);
     gather.finish();
   }
@@ -93,13 +96,17 @@ TensorAxis::TensorAxis(comm::Communicator& communicator, const device::Device& d
 TensorAxis::~TensorAxis() = default;
 
 void TensorAxis::allocate(device::Arena& arena, std::int64_t max_rows) {
-  const auto buffer = [&](const tensor::Shape& shape) {
-    return tensor::allocate(arena, shape, Dtype::f32, device::MemoryClass::buffers);
+  const auto buffer = [&](const tensor::Shape& shape, Dtype dtype = Dtype::f32) {
+    return tensor::allocate(arena, shape, dtype, device::MemoryClass::buffers);
   };
-  const std::int64_t levels = tree_levels(slices_per_rank());
-  if (levels > 0) block_partials_ = buffer({levels, std::min(block_rows, max_rows), options_.width});
+  const bool rounds_here = compute() != Dtype::f32 && size() == 1;
+  const std::int64_t blocks = tree_levels(slices_per_rank()) + (rounds_here ? 1 : 0);
+  if (blocks > 0) block_partials_ = buffer({blocks, std::min(block_rows, max_rows), options_.width});
+  if (has_kv_partials()) {
+    kv_partials_ = buffer({2, slices_per_rank(), max_rows, options_.kv_heads / num_kv_slices() * options_.head_width});
+  }
   if (size() == 1) return;
-  gathered_ = buffer({max_rows, options_.width});
+  gathered_ = buffer({max_rows, options_.width}, compute());
   partial_ = buffer({max_rows, options_.width});
   exchange_scratch_ = buffer({scratch_elements(max_rows)});
 }
@@ -158,21 +165,28 @@ Tensor TensorAxis::gather_rows(const Tensor& own, std::int64_t rows, Traffic tra
   if (size() == 1) return own;
   const Range range = own_rows(rows);
   const Tensor all = gathered_.rows(0, rows);
-  copy(own, all.rows(range.begin, range.count));
+  copy(device_, own, all.rows(range.begin, range.count));
   Exchange& exchange = row_exchange(rows);
-  exchange.collect(all.as<float>());
-  count(traffic, exchange.own * (size() - 1));
+  exchange.collect(all.data);
+  count(traffic, exchange.own * (size() - 1), compute());
   return all;
 }
 
 void TensorAxis::sum_block(std::int64_t begin, const MakePartial& make, const Tensor& target) const {
   const auto make_block = [&](std::int64_t k, const Tensor& partial) { make(k, begin, partial); };
-  sum_tree(device_, 0, slices_per_rank(), make_block, block_partials_, 0, target);
+  if (target.dtype == Dtype::f32) {
+    return sum_tree(device_, 0, slices_per_rank(), make_block, block_partials_, 0, target);
+  }
+  const std::int64_t last = block_partials_.shape[0] - 1;
+  const Tensor sum = slice_view(block_partials_.rows(last, 1), 0, target.shape);
+  sum_tree(device_, 0, slices_per_rank(), make_block, block_partials_, 0, sum);
+  kernels::cast(device_, sum, target);
 }
 
 void TensorAxis::sum_slices(std::int64_t rows, const MakePartial& make, const Tensor& own, Traffic traffic) {
   const Tensor partial = partial_rows(rows, own);
-  const std::int64_t block = options_.slices == 1 ? rows : block_rows;
+  const bool in_one_block = options_.slices == 1 && compute() == Dtype::f32;
+  const std::int64_t block = in_one_block ? rows : block_rows;
   for (std::int64_t begin = 0; begin < rows; begin += block) {
     sum_block(begin, make, partial.rows(begin, std::min(block, rows - begin)));
   }
@@ -191,7 +205,7 @@ void TensorAxis::reduce_rows(const Tensor& partial, const Tensor& own, Traffic t
     count(traffic, exchange.rest);
   }
   const Range range = own_rows(rows);
-  copy(partial.rows(range.begin, range.count), own);
+  copy(device_, partial.rows(range.begin, range.count), own);
 }
 
 void TensorAxis::sum_row_slices(float* parts, std::int64_t elements, Traffic traffic) {
@@ -208,6 +222,16 @@ void TensorAxis::sum_row_slices(float* parts, std::int64_t elements, Traffic tra
   kernels::tree_sum(device_, small_.data(), options_.slices, elements);
   std::copy_n(small_.data(), elements, parts);
   count(traffic, mine * (size() - 1));
+}
+
+bool TensorAxis::has_kv_partials() const noexcept {
+  return compute() != Dtype::f32 && options_.slices > num_kv_slices();
+}
+
+Tensor TensorAxis::kv_partials(int which, std::int64_t rows) const {
+  const std::int64_t heads = options_.kv_heads / num_kv_slices();
+  const Tensor whole = kv_partials_.rows(which, 1);
+  return slice_view(whole, 0, {slices_per_rank() * rows, heads, options_.head_width});
 }
 
 void TensorAxis::sum_kv_group(const Tensor& values, Traffic traffic) {
@@ -233,7 +257,7 @@ TensorAxis::Exchange& TensorAxis::row_exchange(std::int64_t rows) {
   if (!exchange) {
     comm::Cuts cuts = even_cuts(rows, size());
     for (std::int64_t& cut : cuts) cut *= options_.width;
-    exchange = std::make_unique<Exchange>(communicator_, device_, cuts, row_tag);
+    exchange = std::make_unique<Exchange>(communicator_, device_, cuts, row_tag, compute());
   }
   return *exchange;
 }
@@ -241,15 +265,16 @@ TensorAxis::Exchange& TensorAxis::row_exchange(std::int64_t rows) {
 TensorAxis::Exchange& TensorAxis::kv_exchange(std::int64_t elements) {
   std::unique_ptr<Exchange>& exchange = kv_exchanges_[elements];
   if (!exchange) {
-    exchange = std::make_unique<Exchange>(*kv_group_, device_, even_cuts(elements, kv_group_->size()), kv_tag);
+    exchange =
+        std::make_unique<Exchange>(*kv_group_, device_, even_cuts(elements, kv_group_->size()), kv_tag, Dtype::f32);
   }
   return *exchange;
 }
 
-void TensorAxis::count(Traffic traffic, std::int64_t sent_elements) {
+void TensorAxis::count(Traffic traffic, std::int64_t sent_elements, Dtype dtype) {
   TrafficCount& of_kind = traffic_[static_cast<std::size_t>(traffic)];
   ++of_kind.calls;
-  of_kind.sent_bytes += sent_elements * static_cast<std::int64_t>(sizeof(float));
+  of_kind.sent_bytes += sent_elements * static_cast<std::int64_t>(size_of(dtype));
 }
 
 }  // namespace trireme::layers

@@ -1,6 +1,7 @@
 // Slice-major memory: slice after slice, each as long as this micro-batch needs.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "trireme/device/arena.hpp"
@@ -14,7 +15,7 @@ namespace trireme::layers {
   tensor::Tensor view = slices;
   TRIREME_EXPECT((k + 1) * shape.size() <= slices.size());
   view.shape = {shape.size()};
-  if (!view.empty()) view.data = static_cast<float*>(view.data) + k * shape.size();
+  if (!view.empty()) view.data = static_cast<std::byte*>(view.data) + static_cast<std::size_t>(k) * view.bytes();
   return view.reshaped(shape);
 }
 
@@ -23,8 +24,8 @@ namespace trireme::layers {
   return heads.reshaped({heads.shape[0], heads.shape[1] * heads.shape[2]});
 }
 
-[[nodiscard]] inline tensor::Tensor allocate_activation(device::Arena& arena, const tensor::Shape& shape) {
-  return tensor::allocate(arena, shape, Dtype::f32, device::MemoryClass::activations);
+[[nodiscard]] inline tensor::Tensor allocate_activation(device::Arena& arena, const tensor::Shape& shape, Dtype dtype) {
+  return tensor::allocate(arena, shape, dtype, device::MemoryClass::activations);
 }
 
 }  // namespace trireme::layers

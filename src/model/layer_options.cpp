@@ -20,9 +20,9 @@ layers::MlpKind mlp_kind(Activation activation) {
   return layers::MlpKind::gelu_tanh;
 }
 
-/// Dropout sites: 0 is the embedding's, then three a block.
+/// Dropout sites: 0 is the embedding's, then those of the blocks.
 std::uint32_t site_of(std::int64_t block, std::uint32_t which) {
-  return 1 + 3 * static_cast<std::uint32_t>(block) + which;
+  return 1 + static_cast<std::uint32_t>(dropout_sites_of_block * block) + which;
 }
 
 }  // namespace

@@ -6,7 +6,7 @@ namespace trireme::model {
 
 void CrossEntropyLoss::coefficients(std::span<const float> weights, std::span<float> coefficients) const {
   TRIREME_EXPECT(weights.size() == coefficients.size());
-  const double scale = counted_ > 0 ? 1.0 / static_cast<double>(counted_) : 0.0;
+  const double scale = counted_ > 0 ? gradient_scale_ / static_cast<double>(counted_) : 0.0;
   for (std::size_t n = 0; n < weights.size(); ++n) {
     coefficients[n] = static_cast<float>(static_cast<double>(weights[n]) * scale);
   }

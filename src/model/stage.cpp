@@ -57,6 +57,10 @@ void prefetch(optim::Weights* weights, const layers::Block& block) {
 
 }  // namespace
 
+bool RecomputeOptions::applies(std::int64_t layer) const {
+  return layers.empty() || std::find(layers.begin(), layers.end(), layer) != layers.end();
+}
+
 Stage::Stage(const device::Device& device, kernels::Gemm& gemm, layers::TensorAxis& axis, const ModelOptions& options,
              const std::vector<ChunkRange>& chunks, const RecomputeOptions& recompute)
     : device_(device), gemm_(gemm), axis_(axis), options_(resolved(options)), recompute_(recompute) {
@@ -131,9 +135,7 @@ int Stage::table_bucket() const {
 }
 
 Recompute Stage::recompute_of(std::int64_t block) const {
-  const std::vector<std::int64_t>& layers = recompute_.layers;
-  const bool chosen = layers.empty() || std::find(layers.begin(), layers.end(), block) != layers.end();
-  return chosen ? recompute_.mode : Recompute::none;
+  return recompute_.applies(block) ? recompute_.mode : Recompute::none;
 }
 
 Tensor Stage::input(int chunk, int slot, std::int64_t rows) const {

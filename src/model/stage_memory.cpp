@@ -12,8 +12,14 @@ using layers::BlockActivations;
 void Stage::allocate_weights(device::Arena& arena) {
   for (tensor::Parameter& parameter : parameters_.all()) {
     if (!parameter.tied_to.empty()) continue;
-    parameter.weight = tensor::allocate(arena, parameter.shard.extent, Dtype::f32, MemoryClass::parameters);
+    parameter.weight = tensor::allocate(arena, parameter.shard.extent, optim::weight_dtype(parameter, axis_.compute()),
+                                        MemoryClass::parameters);
   }
+}
+
+/// [n, D] of a micro-batch of N rows.
+tensor::Tensor Stage::allocate_rows(device::Arena& arena, std::int64_t rows) const {
+  return tensor::allocate(arena, {axis_.max_own_rows(rows), options_.width}, axis_.compute(), MemoryClass::activations);
 }
 
 /// What every use of the stage needs: buffers of the tensor axis, scratch, the rotary table, the head's.
@@ -32,7 +38,7 @@ void Stage::allocate_common(device::Arena& arena, std::int64_t batch, std::int64
     rotary_table_ = tensor::allocate(arena, {options_.context, options_.head_width}, Dtype::f32, MemoryClass::buffers);
     if (!arena.measuring()) kernels::rotary_table(options_.rotary_base, rotary_table_);
   }
-  branch_ = tensor::allocate(arena, {axis_.max_own_rows(rows), options_.width}, Dtype::f32, MemoryClass::activations);
+  branch_ = allocate_rows(arena, rows);
   if (!head_) return;
   log_probability_ = tensor::allocate(arena, {rows}, Dtype::f32, MemoryClass::activations);
   coefficients_ = tensor::allocate(arena, {rows}, Dtype::f32, MemoryClass::activations);
@@ -54,8 +60,7 @@ BlockActivations Stage::allocate_block(device::Arena& arena, const layers::Block
   }
   if (made_again_.middle.shape.num_dims() == 0) made_again_ = block.allocate(arena, axis_, batch, tokens, nullptr);
   BlockActivations output_only;
-  output_only.output = tensor::allocate(arena, {axis_.max_own_rows(batch * tokens), options_.width}, Dtype::f32,
-                                        MemoryClass::activations);
+  output_only.output = allocate_rows(arena, batch * tokens);
   return output_only;
 }
 
@@ -71,10 +76,9 @@ Recompute Stage::least_recompute(std::size_t index) const {
 
 /// A slot that the longest chunk fits in; all blocks have the same shapes, so it fits the others too.
 Stage::Slot Stage::allocate_slot(device::Arena& arena, const Chunk& longest, std::int64_t batch) {
-  const tensor::Shape own{axis_.max_own_rows(batch * options_.context), options_.width};
   Slot slot;
-  slot.input = tensor::allocate(arena, own, Dtype::f32, MemoryClass::activations);
-  slot.gradient = tensor::allocate(arena, own, Dtype::f32, MemoryClass::activations);
+  slot.input = allocate_rows(arena, batch * options_.context);
+  slot.gradient = allocate_rows(arena, batch * options_.context);
   for (std::size_t index = 0; index < longest.blocks.size(); ++index) {
     slot.blocks.push_back(
         allocate_block(arena, longest.blocks[index], least_recompute(index), batch, options_.context));
@@ -119,8 +123,7 @@ void Stage::allocate_training(device::Arena& arena, std::int64_t micro_batch, co
 /// last).
 Stage::Slot Stage::allocate_forward_slot(device::Arena& arena, std::size_t blocks, std::int64_t batch) {
   Slot slot;
-  slot.input = tensor::allocate(arena, {axis_.max_own_rows(batch * options_.context), options_.width}, Dtype::f32,
-                                MemoryClass::activations);
+  slot.input = allocate_rows(arena, batch * options_.context);
   BlockActivations output_only;
   output_only.output = made_again_.output;
   slot.blocks.assign(blocks, output_only);

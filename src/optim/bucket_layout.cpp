@@ -16,6 +16,11 @@ std::int64_t aligned(std::int64_t elements) {
   return (elements + alignment_elements - 1) / alignment_elements * alignment_elements;
 }
 
+/// On 64 bytes.
+std::int64_t aligned_bytes(std::int64_t bytes) {
+  return (bytes + 63) / 64 * 64;
+}
+
 bool is_vector(const Parameter& parameter) {
   return parameter.shard.extent.num_dims() < 2;
 }
@@ -25,15 +30,19 @@ std::int64_t cut_unit(const Parameter& parameter) {
   return is_vector(parameter) ? kernels::run_elements : parameter.shard.extent.columns();
 }
 
+/// The last entry that begins at or before the element; empty ones share their place with the next.
+std::size_t entry_at(const BucketLayout& layout, std::int64_t element) {
+  const auto after = std::upper_bound(layout.offsets.begin(), layout.offsets.end(), element);
+  return static_cast<std::size_t>(after - layout.offsets.begin()) - 1;
+}
+
 /// The legal cut nearest to `element`. Monotone, so cuts made of rising numbers rise.
 std::int64_t nearest_cut(const BucketLayout& layout, std::int64_t element) {
   if (element >= layout.elements) return layout.elements;
-  // The last parameter that begins at or before the element; empty ones share their place with the next.
-  const auto after = std::upper_bound(layout.offsets.begin(), layout.offsets.end(), element);
-  const auto index = static_cast<std::size_t>(after - layout.offsets.begin()) - 1;
+  const std::size_t index = entry_at(layout, element);
   const Parameter& parameter = *layout.parameters[index];
   const std::int64_t begin = layout.offsets[index];
-  const std::int64_t end = after == layout.offsets.end() ? layout.elements : *after;
+  const std::int64_t end = index + 1 == layout.offsets.size() ? layout.elements : layout.offsets[index + 1];
   const std::int64_t size = parameter.shard.extent.size();
   if (size == 0) return begin;
 
@@ -59,6 +68,37 @@ std::vector<OwnedRows> owned_rows(const BucketLayout& layout) {
 }
 
 }  // namespace
+
+tensor::Shard OwnedRows::rectangle() const {
+  tensor::Shard rectangle = parameter->shard;
+  if (rectangle.extent.num_dims() == 0) return rectangle;
+  rectangle.offset[0] += begin;
+  rectangle.extent[0] = end - begin;
+  return rectangle;
+}
+
+Dtype weight_dtype(const Parameter& parameter, Dtype compute) {
+  return is_vector(parameter) ? Dtype::f32 : compute;
+}
+
+WeightLayout lay_out_weights(const BucketLayout& layout, Dtype compute) {
+  const auto element_bytes = [&](std::size_t entry) {
+    return static_cast<std::int64_t>(size_of(weight_dtype(*layout.parameters[entry], compute)));
+  };
+  WeightLayout weights;
+  for (std::size_t entry = 0; entry < layout.parameters.size(); ++entry) {
+    weights.offsets.push_back(weights.bytes);
+    weights.bytes += aligned_bytes(layout.parameters[entry]->shard.extent.size() * element_bytes(entry));
+  }
+  const auto byte_of = [&](std::int64_t element) {
+    if (element >= layout.elements) return weights.bytes;
+    const std::size_t entry = entry_at(layout, element);
+    return weights.offsets[entry] + (element - layout.offsets[entry]) * element_bytes(entry);
+  };
+  for (const OwnedRows& rows : layout.owned) weights.owned.push_back(byte_of(rows.bucket_offset));
+  for (const std::int64_t cut : layout.cuts) weights.cuts.push_back(byte_of(cut));
+  return weights;
+}
 
 bool BucketLayout::gradient_only() const {
   return !parameters.empty() && !parameters.front()->tied_to.empty();

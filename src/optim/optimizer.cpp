@@ -14,14 +14,6 @@ namespace {
 
 using tensor::Parameter;
 
-tensor::Shard rectangle_of(const OwnedRows& rows) {
-  tensor::Shard rectangle = rows.parameter->shard;
-  if (rectangle.extent.num_dims() == 0) return rectangle;
-  rectangle.offset[0] += rows.begin;
-  rectangle.extent[0] = rows.end - rows.begin;
-  return rectangle;
-}
-
 /// The bucket of the second gradient of this bucket's entries, or -1.
 int second_gradient_of(const Weights& weights, int bucket) {
   const BucketLayout& layout = weights.layout(bucket);
@@ -148,7 +140,7 @@ std::vector<StatePiece> Optimizer::state() {
     for (const OwnedRows& rows : bucket.layout->owned) {
       const std::int64_t offset = own_offset(bucket, rows);
       pieces.push_back({.parameter = rows.parameter,
-                        .rectangle = rectangle_of(rows),
+                        .rectangle = rows.rectangle(),
                         .weight = at(state_->weights.own(bucket.number).data(), offset),
                         .first_moment = at(bucket.first_moment, offset),
                         .second_moment = at(bucket.second_moment, offset),

@@ -1,12 +1,13 @@
 #include "trireme/optim/weights.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <cstddef>
 #include <utility>
 
 #include "trireme/base/error.hpp"
 #include "trireme/base/timer.hpp"
 #include "trireme/comm/tree.hpp"
+#include "trireme/kernels/cast.hpp"
 #include "trireme/kernels/random.hpp"
 
 #include "optim/bucket_memory.hpp"
@@ -21,43 +22,64 @@ using tensor::Parameter;
 struct Bucket {
   int number = 0;
   BucketLayout layout;
-  float* whole = nullptr;  // plain
-  float* own = nullptr;    // within `whole`, or all that there is when sharded
+  WeightLayout weights;
+  std::byte* whole = nullptr;  // plain
+  float* own = nullptr;        // the masters: within `whole` where that is fp32 and there
   std::unique_ptr<comm::PieceAllGather> gather;
   int users = 0;
 
   [[nodiscard]] bool has_weights() const { return layout.elements > 0 && !layout.gradient_only(); }
 };
 
+/// Lets the bucket's entries show their parts of its weights; nullptr: none. A rank without a row of a table still has
+/// the table's type and width.
+void show(const Bucket& bucket, std::byte* whole, Dtype compute) {
+  if (bucket.layout.gradient_only()) return;
+  for (std::size_t entry = 0; entry < bucket.layout.parameters.size(); ++entry) {
+    Parameter& parameter = *bucket.layout.parameters[entry];
+    parameter.weight = {.data = whole == nullptr ? nullptr : whole + bucket.weights.offsets[entry],
+                        .shape = parameter.shard.extent,
+                        .dtype = weight_dtype(parameter, compute)};
+  }
+}
+
+void allocate(Bucket& bucket, device::Arena& arena, const WeightsOptions& options, bool sharded) {
+  const BucketLayout& layout = bucket.layout;
+  const bool has_masters = options.compute != Dtype::f32;
+  if (!sharded) {
+    bucket.whole = static_cast<std::byte*>(
+        arena.allocate(static_cast<std::size_t>(bucket.weights.bytes), MemoryClass::parameters));
+  }
+  if (sharded || has_masters) {
+    bucket.own =
+        allocate_floats(arena, layout.own_elements(), has_masters ? MemoryClass::masters : MemoryClass::parameters);
+  } else {
+    bucket.own = at(reinterpret_cast<float*>(bucket.whole), layout.own_begin);
+  }
+}
+
 std::vector<Bucket> make_buckets(tensor::ParameterStore& store, comm::Communicator& group, device::Arena& arena,
-                                 bool sharded) {
+                                 const WeightsOptions& options, bool sharded) {
   std::vector<Bucket> buckets;
   for (int number = 0; number < store.num_buckets(); ++number) {
     Bucket bucket{.number = number, .layout = lay_out_bucket(store, number, group.rank(), group.size())};
-    const BucketLayout& layout = bucket.layout;
+    bucket.weights = lay_out_weights(bucket.layout, options.compute);
     if (bucket.has_weights()) {
-      bucket.gather = std::make_unique<comm::PieceAllGather>(group, layout.cuts, number);
-      if (sharded) {
-        bucket.own = allocate_floats(arena, layout.own_elements(), MemoryClass::parameters);
-      } else {
-        bucket.whole = allocate_floats(arena, layout.elements, MemoryClass::parameters);
-        bucket.own = at(bucket.whole, layout.own_begin);
-      }
-      point(layout, &Parameter::weight, bucket.whole);
-    } else if (!layout.gradient_only()) {
-      // A rank without a row of a table still has the table's width.
-      point(layout, &Parameter::weight, nullptr);
+      bucket.gather = std::make_unique<comm::PieceAllGather>(group, bucket.weights.cuts, number, 1);
+      allocate(bucket, arena, options, sharded);
     }
+    show(bucket, bucket.whole, options.compute);
     buckets.push_back(std::move(bucket));
   }
   return buckets;
 }
 
-/// Elements of what each bucket needs a place for.
+/// What each bucket needs a place for, in elements of fp32.
 std::vector<std::int64_t> place_elements(const std::vector<Bucket>& buckets, bool sharded) {
+  constexpr std::int64_t element_bytes = sizeof(float);
   std::vector<std::int64_t> elements;
   for (const Bucket& bucket : buckets) {
-    elements.push_back(sharded && bucket.has_weights() ? bucket.layout.elements : 0);
+    elements.push_back(sharded && bucket.has_weights() ? bucket.weights.bytes / element_bytes : 0);
   }
   return elements;
 }
@@ -71,12 +93,13 @@ struct Weights::State {
         options(the_options),
         // A group of one rank owns every bucket whole.
         sharded(options.sharded && data_axis.inside().size() > 1),
-        buckets(make_buckets(store, data_axis.inside(), arena, sharded)),
+        buckets(make_buckets(store, data_axis.inside(), arena, options, sharded)),
         places(arena, place_elements(buckets, sharded), options.in_turn) {}
 
   [[nodiscard]] Bucket& bucket(int number) { return buckets[static_cast<std::size_t>(number)]; }
   [[nodiscard]] bool is_transient(const Bucket& bucket) const { return sharded && bucket.has_weights(); }
 
+  void round_own(const Bucket& bucket, std::byte* whole) const;
   void start_gather(Place& place, const Bucket& bucket);
   void forget(Place& place);
   [[nodiscard]] Place& place_to_use(int number);
@@ -89,11 +112,23 @@ struct Weights::State {
   double exposed_seconds = 0;
 };
 
+/// Puts the own piece where it belongs in the whole bucket, in the types that the layers read.
+void Weights::State::round_own(const Bucket& bucket, std::byte* whole) const {
+  for (std::size_t i = 0; i < bucket.layout.owned.size(); ++i) {
+    const OwnedRows& rows = bucket.layout.owned[i];
+    const tensor::Tensor master{.data = bucket.own + (rows.bucket_offset - bucket.layout.own_begin),
+                                .shape = {rows.elements}};
+    const tensor::Tensor rounded{.data = whole + bucket.weights.owned[i],
+                                 .shape = {rows.elements},
+                                 .dtype = weight_dtype(*rows.parameter, options.compute)};
+    if (master.data != rounded.data) kernels::cast(device, master, rounded);
+  }
+}
+
 void Weights::State::start_gather(Place& place, const Bucket& next) {
   forget(place);
   places.take(place, next.number);
-  const auto bytes = static_cast<std::size_t>(next.layout.own_elements()) * sizeof(float);
-  if (bytes > 0) std::memcpy(place.memory + next.layout.own_begin, next.own, bytes);
+  round_own(next, reinterpret_cast<std::byte*>(place.memory));
   next.gather->start(place.memory);
 }
 
@@ -135,21 +170,15 @@ const WeightsOptions& Weights::options() const noexcept {
 }
 
 void Weights::draw(std::uint64_t seed) {
-  for (Bucket& bucket : state_->buckets) {
+  for (const Bucket& bucket : state_->buckets) {
     if (!bucket.has_weights()) continue;
-    Place* place = nullptr;
-    if (state_->sharded) {
-      place = &state_->place_to_use(bucket.number);
-      state_->forget(*place);
-      point(bucket.layout, &Parameter::weight, place->memory);
+    for (const OwnedRows& rows : bucket.layout.owned) {
+      kernels::draw_initial(state_->device, seed, *rows.parameter, rows.rectangle(),
+                            bucket.own + (rows.bucket_offset - bucket.layout.own_begin));
     }
-    for (const Parameter* parameter : bucket.layout.parameters) {
-      kernels::draw_initial(state_->device, seed, *parameter);
-    }
-    if (place == nullptr) continue;
-    std::copy(place->memory + bucket.layout.own_begin, place->memory + bucket.layout.own_end, bucket.own);
-    point(bucket.layout, &Parameter::weight, nullptr);
+    start_share(bucket.number);
   }
+  finish_share();
 }
 
 void Weights::acquire(int number) {
@@ -165,7 +194,7 @@ void Weights::acquire(int number) {
   bucket.gather->finish();
   state_->exposed_seconds += timer.seconds();
   ++bucket.users;
-  point(bucket.layout, &Parameter::weight, place->memory);
+  show(bucket, reinterpret_cast<std::byte*>(place->memory), state_->options.compute);
 }
 
 void Weights::prefetch(int number) {
@@ -184,7 +213,7 @@ void Weights::release(int number) {
   TRIREME_EXPECT(bucket.users > 0);
   if (--bucket.users > 0) return;
   state_->places.give_back(*state_->places.holding(number));
-  point(bucket.layout, &Parameter::weight, nullptr);
+  show(bucket, nullptr, state_->options.compute);
 }
 
 void Weights::poll() {
@@ -207,6 +236,7 @@ void Weights::start_share(int number) {
   const Bucket& bucket = state_->bucket(number);
   if (!bucket.has_weights()) return;
   if (!state_->sharded) {
+    state_->round_own(bucket, bucket.whole);
     bucket.gather->start(bucket.whole);
   } else if (Place* const place = state_->places.holding(number)) {
     state_->forget(*place);

@@ -64,8 +64,7 @@ class Checker {
     if (problems_.empty()) check_counts();
     if (problems_.empty()) check_order();
     if (problems_.empty()) check_matching();
-    if (problems_.empty()) check_progress(SlotNumbering::by_chunk);
-    if (problems_.empty()) check_progress(SlotNumbering::by_stage);
+    if (problems_.empty()) check_progress();
     if (problems_.empty()) check_live();
     return problems_;
   }
@@ -203,8 +202,8 @@ class Checker {
     return result;
   }
 
-  void check_progress(SlotNumbering numbering) {
-    const auto events = walk(schedule_, uniform_timing(schedule_, {}), numbering);
+  void check_progress() {
+    const auto events = walk(schedule_, uniform_timing(schedule_, {}));
     for (int stage = 0; stage < schedule_.stages; ++stage) {
       const auto& done = events[static_cast<std::size_t>(stage)];
       if (done.size() < list(stage).size()) {

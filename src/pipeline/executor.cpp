@@ -1,7 +1,6 @@
 #include "trireme/pipeline/executor.hpp"
 
 #include <thread>
-#include <utility>
 
 #include "trireme/base/error.hpp"
 
@@ -50,20 +49,21 @@ struct Executor::Messages {
   std::vector<SlotMessages> slots;
 };
 
-Executor::Executor(Schedule schedule, comm::Communicator& pipeline_axis)
-    : schedule_(std::move(schedule)),
+Executor::Executor(const ScheduleShape& shape, comm::Communicator& pipeline_axis)
+    : shape_(shape),
       axis_(pipeline_axis),
-      slots_(assign_slots(schedule_.actions[static_cast<std::size_t>(pipeline_axis.rank())])),
+      actions_(make_stage_actions(shape, pipeline_axis.rank())),
+      slots_(assign_slots(actions_)),
       messages_(std::make_unique<Messages>()) {
-  TRIREME_EXPECT(schedule_.stages == pipeline_axis.size());
+  TRIREME_EXPECT(shape_.stages == pipeline_axis.size());
   messages_->slots.resize(static_cast<std::size_t>(slots_.peak_live));
-  for (const Action& action : schedule_.actions[static_cast<std::size_t>(axis_.rank())]) {
+  for (const Action& action : actions_) {
     fused_ = fused_ && action.kind != ActionKind::backward_weight;
   }
 }
 
 model::StageSlots Executor::stage_slots() const {
-  return {.activations = static_cast<int>(slots_.peak_live), .gradients = fused_ ? 0 : slots_.num_stage_gradients};
+  return {.activations = static_cast<int>(slots_.peak_live), .gradients = fused_ ? 0 : slots_.num_gradients};
 }
 
 Executor::~Executor() = default;
@@ -85,12 +85,12 @@ void Executor::run(model::Stage& stage, const data::StepBatch& batch, const mode
     request.reset();
   };
 
-  for (const Action& action : schedule_.actions[static_cast<std::size_t>(here)]) {
+  for (const Action& action : actions_) {
     const auto chunk = static_cast<std::size_t>(action.chunk);
     const auto number = static_cast<std::size_t>(action.micro_batch);
     const data::Batch& micro_batch = batch.micro_batches[number];
     const std::int64_t rows = micro_batch.sequences * micro_batch.context;
-    const int slot = slots_.stage_activation[chunk][number];
+    const int slot = slots_.activation[chunk][number];
     const int gradient_slot = slots_.gradient[chunk][number];
     SlotMessages& messages = messages_->slots[static_cast<std::size_t>(slot)];
     const auto take_slot = [&] {
@@ -102,44 +102,53 @@ void Executor::run(model::Stage& stage, const data::StepBatch& batch, const mode
       record(name(action.kind), action, work);
     };
 
+    const auto look = [&](bool backward) {
+      if (watch_ == nullptr) return;
+      watch_->look(backward, action.chunk, action.micro_batch,
+                   backward ? stage.gradient(action.chunk, slot, rows) : stage.output(action.chunk, slot, rows));
+    };
+
     switch (action.kind) {
       case ActionKind::receive_input: {
         take_slot();
         const tensor::Tensor target = stage.input(action.chunk, slot, rows);
         messages.receive_input = axis_.receive(
-            target.data, target.bytes(), before(schedule_.stages, here, action.chunk)->stage, input_tag(action.chunk));
+            target.data, target.bytes(), before(shape_.stages, here, action.chunk)->stage, input_tag(action.chunk));
         break;
       }
       case ActionKind::receive_gradient: {
         const tensor::Tensor target = stage.gradient(action.chunk, slot, rows);
-        messages.receive_gradient = axis_.receive(target.data, target.bytes(),
-                                                  after(schedule_.stages, schedule_.chunks, here, action.chunk)->stage,
-                                                  gradient_tag(action.chunk));
+        messages.receive_gradient =
+            axis_.receive(target.data, target.bytes(), after(shape_.stages, shape_.chunks, here, action.chunk)->stage,
+                          gradient_tag(action.chunk));
         break;
       }
       case ActionKind::forward:
         if (!messages.receive_input) take_slot();
         compute(messages.receive_input, [&] { stage.forward(action.chunk, slot, micro_batch, step); });
+        look(false);
         break;
       case ActionKind::backward:
         compute(messages.receive_gradient, [&] { stage.backward(action.chunk, slot, micro_batch, step); });
+        look(true);
         break;
       case ActionKind::backward_input:
         compute(messages.receive_gradient,
                 [&] { stage.backward_input(action.chunk, slot, gradient_slot, micro_batch, step); });
+        look(true);
         break;
       case ActionKind::backward_weight:
         record(name(action.kind), action,
                [&] { stage.backward_weight(action.chunk, slot, gradient_slot, micro_batch, step); });
         break;
       case ActionKind::send_output: {
-        const Neighbour to = *after(schedule_.stages, schedule_.chunks, here, action.chunk);
+        const Neighbour to = *after(shape_.stages, shape_.chunks, here, action.chunk);
         const tensor::Tensor source = stage.output(action.chunk, slot, rows);
         messages.send_output = axis_.send(source.data, source.bytes(), to.stage, input_tag(to.chunk));
         break;
       }
       case ActionKind::send_gradient: {
-        const Neighbour to = *before(schedule_.stages, here, action.chunk);
+        const Neighbour to = *before(shape_.stages, here, action.chunk);
         const tensor::Tensor source = stage.gradient(action.chunk, slot, rows);
         messages.send_gradient = axis_.send(source.data, source.bytes(), to.stage, gradient_tag(to.chunk));
         break;

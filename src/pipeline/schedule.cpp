@@ -22,7 +22,8 @@ constexpr std::array<std::pair<ScheduleKind, std::string_view>, 6> kSchedules{
      {ScheduleKind::zero_bubble, "zero_bubble"},
      {ScheduleKind::zero_bubble_h2, "zero_bubble_h2"}}};
 
-void expect_possible(ScheduleKind kind, int stages, std::int64_t micro_batches, int chunks) {
+void expect_possible(const ScheduleShape& shape) {
+  const auto& [kind, stages, chunks, micro_batches] = shape;
   if (stages < 1 || micro_batches < 1 || chunks < 1) {
     throw InputError(
         fmt::format("no pipeline of `{}` stages, `{}` micro-batches and `{}` chunks a stage (each must be "
@@ -45,14 +46,22 @@ void expect_possible(ScheduleKind kind, int stages, std::int64_t micro_batches, 
 
 }  // namespace
 
-Schedule make_schedule(ScheduleKind kind, int stages, std::int64_t micro_batches, int chunks) {
-  expect_possible(kind, stages, micro_batches, chunks);
-  Schedule schedule{kind, stages, chunks, micro_batches, {}};
-  for (int stage = 0; stage < stages; ++stage) {
-    schedule.actions.push_back(
-        with_transfers(compute_order(kind, stages, micro_batches, chunks, stage), stages, chunks, stage));
-  }
+ActionList make_stage_actions(const ScheduleShape& shape, int stage) {
+  expect_possible(shape);
+  TRIREME_EXPECT(stage >= 0 && stage < shape.stages);
+  return with_transfers(compute_order(shape.kind, shape.stages, shape.micro_batches, shape.chunks, stage), shape.stages,
+                        shape.chunks, stage);
+}
+
+Schedule make_schedule(const ScheduleShape& shape) {
+  expect_possible(shape);
+  Schedule schedule{shape, {}};
+  for (int stage = 0; stage < shape.stages; ++stage) schedule.actions.push_back(make_stage_actions(shape, stage));
   return schedule;
+}
+
+Schedule make_schedule(ScheduleKind kind, int stages, std::int64_t micro_batches, int chunks) {
+  return make_schedule({.kind = kind, .stages = stages, .chunks = chunks, .micro_batches = micro_batches});
 }
 
 std::int64_t live_bound(ScheduleKind kind, int stages, std::int64_t micro_batches, int chunks, int stage) {

@@ -39,7 +39,7 @@ Timing uniform_timing(const Schedule& schedule, const Durations& durations, doub
 Simulation simulate(const Schedule& schedule, const Timing& timing) {
   Simulation result;
   std::vector<Work> works;
-  const std::vector<std::vector<SimulatedEvent>> events = walk(schedule, timing, SlotNumbering::by_chunk);
+  const std::vector<std::vector<SimulatedEvent>> events = walk(schedule, timing);
   for (std::size_t stage = 0; stage < events.size(); ++stage) {
     TRIREME_EXPECT(events[stage].size() == schedule.actions[stage].size());
     result.events.insert(result.events.end(), events[stage].begin(), events[stage].end());

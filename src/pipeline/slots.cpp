@@ -33,10 +33,7 @@ class Assigner {
     }
     const std::vector<std::vector<int>> none(chunks, std::vector<int>(micro_batches, -1));
     slots_.activation = none;
-    slots_.stage_activation = none;
     slots_.gradient = none;
-    slots_.num_gradients.assign(chunks, 0);
-    activations_.resize(chunks);
     held_.resize(chunks, std::vector<int>(micro_batches, 0));
     for (const Action& action : actions) {
       if (ends_hold(action.kind)) ++held_by(action);
@@ -45,9 +42,8 @@ class Assigner {
 
   Slots run(const ActionList& actions) {
     for (const Action& action : actions) step(action);
-    for (const Pool& pool : activations_) slots_.num_activations.push_back(pool.size());
-    slots_.num_stage_gradients = gradients_.size();
-    slots_.peak_live = stage_activations_.size();
+    slots_.num_gradients = gradients_.size();
+    slots_.peak_live = activations_.size();
     return slots_;
   }
 
@@ -59,7 +55,6 @@ class Assigner {
     return table[static_cast<std::size_t>(action.chunk)][static_cast<std::size_t>(action.micro_batch)];
   }
   int& held_by(const Action& action) { return entry(held_, action); }
-  Pool& activations(const Action& action) { return activations_[static_cast<std::size_t>(action.chunk)]; }
 
   void step(const Action& action) {
     switch (action.kind) {
@@ -87,24 +82,15 @@ class Assigner {
 
   void take_activation(const Action& action) {
     int& slot = entry(slots_.activation, action);
-    if (slot >= 0) return;
-    slot = activations(action).take();
-    entry(slots_.stage_activation, action) = stage_activations_.take();
+    if (slot < 0) slot = activations_.take();
   }
 
   void give_back_activation(const Action& action) {
     const int slot = entry(slots_.activation, action);
-    if (slot < 0) return;
-    activations(action).give_back(slot);
-    stage_activations_.give_back(entry(slots_.stage_activation, action));
+    if (slot >= 0) activations_.give_back(slot);
   }
 
-  void take_gradient(const Action& action) {
-    const int slot = gradients_.take();
-    entry(slots_.gradient, action) = slot;
-    int& count = slots_.num_gradients[static_cast<std::size_t>(action.chunk)];
-    count = std::max(count, slot + 1);
-  }
+  void take_gradient(const Action& action) { entry(slots_.gradient, action) = gradients_.take(); }
 
   void give_back_gradient(const Action& action) {
     const int slot = entry(slots_.gradient, action);
@@ -112,8 +98,7 @@ class Assigner {
   }
 
   Slots slots_;
-  std::vector<Pool> activations_;  ///< by chunk
-  Pool stage_activations_;
+  Pool activations_;
   Pool gradients_;
   std::vector<std::vector<int>> held_;  ///< actions to come that still need the slot's contents
 };

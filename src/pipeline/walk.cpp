@@ -30,17 +30,15 @@ struct Holder {
 /// Who had the activation slot before that a (chunk, micro-batch) takes.
 class LastHolders {
  public:
-  LastHolders(const ActionList& actions, SlotNumbering numbering) {
-    const Slots slots = assign_slots(actions);
-    const bool by_stage = numbering == SlotNumbering::by_stage;
-    const auto& slot_of = by_stage ? slots.stage_activation : slots.activation;
+  explicit LastHolders(const ActionList& actions) {
+    const std::vector<std::vector<int>> slot_of = assign_slots(actions).activation;
     for (const auto& chunk : slot_of) last_.emplace_back(chunk.size());
-    std::map<std::pair<int, int>, Holder> now;  // by chunk (0 if they share) and slot
+    std::map<int, Holder> now;  // by slot
     for (const Action& action : actions) {
       if (action.kind != ActionKind::receive_input && action.kind != ActionKind::forward) continue;
       const Holder here{action.chunk, action.micro_batch};
       const int slot = slot_of[static_cast<std::size_t>(action.chunk)][static_cast<std::size_t>(action.micro_batch)];
-      const auto [holder, is_new] = now.try_emplace({by_stage ? 0 : action.chunk, slot}, here);
+      const auto [holder, is_new] = now.try_emplace(slot, here);
       if (is_new || holder->second == here) continue;
       last_[static_cast<std::size_t>(here.chunk)][static_cast<std::size_t>(here.micro_batch)] = holder->second;
       holder->second = here;
@@ -63,13 +61,13 @@ struct Message {
 
 class Walker {
  public:
-  Walker(const Schedule& schedule, const Timing& timing, SlotNumbering numbering)
+  Walker(const Schedule& schedule, const Timing& timing)
       : schedule_(schedule), timing_(timing), clock_s_(static_cast<std::size_t>(schedule.stages), 0) {
     const auto virtual_stages = static_cast<std::size_t>(schedule.stages * schedule.chunks);
     outputs_.assign(virtual_stages, std::vector<Message>(static_cast<std::size_t>(schedule.micro_batches)));
     gradients_ = outputs_;
     events_.resize(clock_s_.size());
-    for (const ActionList& actions : schedule.actions) last_holders_.emplace_back(actions, numbering);
+    for (const ActionList& actions : schedule.actions) last_holders_.emplace_back(actions);
   }
 
   std::vector<std::vector<SimulatedEvent>> run() {
@@ -179,8 +177,8 @@ class Walker {
 
 }  // namespace
 
-std::vector<std::vector<SimulatedEvent>> walk(const Schedule& schedule, const Timing& timing, SlotNumbering numbering) {
-  return Walker(schedule, timing, numbering).run();
+std::vector<std::vector<SimulatedEvent>> walk(const Schedule& schedule, const Timing& timing) {
+  return Walker(schedule, timing).run();
 }
 
 }  // namespace trireme::pipeline

@@ -1,4 +1,6 @@
+#include <cstdint>
 #include <cstdio>
+#include <limits>
 
 #include <fmt/core.h>
 
@@ -13,14 +15,6 @@
 namespace trireme::plan {
 
 namespace {
-
-int ranks_of(const config::Deck& deck, int asked) {
-  if (asked > 0) return asked;
-  const comm::GridOptions& grid = deck.grid;
-  if (grid.data > 0 && grid.tensor > 0 && grid.pipeline > 0) return grid.data * grid.tensor * grid.pipeline;
-  throw InputError(
-      "`--ranks` is missing (an axis of `grid` is 0, so the deck does not tell the number) give `--ranks N`");
-}
 
 /// The file's path without an ending that this command adds.
 std::string stem_of(const std::string& path) {
@@ -42,9 +36,26 @@ void write_timeline(const Plan& plan, const std::string& path) {
 
 }  // namespace
 
+int ranks_of(const comm::GridOptions& grid, int asked) {
+  if (asked > 0) return asked;
+  if (grid.data <= 0 || grid.tensor <= 0 || grid.pipeline <= 0) {
+    throw InputError(
+        "`--ranks` is missing (an axis of `grid` is 0, so the deck does not tell the number) give `--ranks N`");
+  }
+  constexpr int most = std::numeric_limits<int>::max();
+  // Of two factors up to `most` each, so nothing overflows.
+  std::int64_t ranks = std::int64_t{grid.data} * grid.tensor;
+  if (ranks <= most) ranks *= grid.pipeline;
+  if (ranks <= most) return static_cast<int>(ranks);
+  throw InputError(
+      fmt::format("grid `{}x{}x{}` (data x tensor x pipeline) has more than {} places (a job has at most as many "
+                  "ranks) make an axis of `grid` smaller",
+                  grid.data, grid.tensor, grid.pipeline, most));
+}
+
 void print_plan(const Request& request) {
   config::Deck deck = config::read_deck(request.deck, request.overrides);
-  const comm::GridShape grid = comm::fit_grid(deck.grid, ranks_of(deck, request.ranks));
+  const comm::GridShape grid = comm::fit_grid(deck.grid, ranks_of(deck.grid, request.ranks));
   config::check_grid(deck, grid);
   deck.batch.micro = config::resolve_micro(deck, grid[comm::Axis::data]);
   if (deck.model.vocab == 0) deck.model.vocab = data::open_dataset(deck.data.train, deck.model.context).vocab();

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 
-#include "trireme/config/fit.hpp"
-#include "trireme/layers/slices.hpp"
 #include "trireme/model/counts.hpp"
 #include "trireme/optim/data_axis.hpp"
+#include "trireme/train/layout.hpp"
 
 #include "plan/stage_plan.hpp"
 
@@ -14,40 +13,18 @@ namespace {
 
 using comm::Axis;
 
-/// One stage runs plain.
-pipeline::Schedule schedule_of(const config::Deck& deck, int stages, std::int64_t micro_batches) {
-  if (stages == 1) return pipeline::make_schedule(pipeline::ScheduleKind::one_forward_one_backward, 1, micro_batches);
-  const pipeline::ScheduleKind kind = pipeline::schedule_kind(deck.pipeline.schedule).value();
-  return pipeline::make_schedule(kind, stages, micro_batches, static_cast<int>(deck.pipeline.chunks));
-}
-
 /// The numbers that the grid decides.
 Plan laid_out(const config::Deck& deck, const comm::GridShape& grid) {
-  const model::ModelOptions& m = deck.model;
-  const bool invariant = deck.numerics.grid_invariant;
+  const train::StepLayout step = train::lay_out_step(deck, grid[Axis::data]);
   Plan plan;
   plan.grid = grid;
-  plan.micro_batch = config::resolve_micro(deck, grid[Axis::data]);
-  plan.micro_batches = deck.batch.global / plan.micro_batch / grid[Axis::data];
-  plan.slices = layers::resolve_slices(deck.numerics.tensor_slices,
-                                       {.heads = m.heads, .kv_heads = m.kv_heads, .mlp_width = m.mlp_width},
-                                       grid[Axis::tensor], invariant);
+  plan.micro_batch = deck.batch.micro;
+  plan.micro_batches = step.micro_batches;
+  plan.slices = train::num_tensor_slices(deck, grid[Axis::tensor]);
   plan.group = optim::resolve_group(deck.sharding, grid[Axis::data]);
-  plan.gradients_shared = deck.sharding.zero_stage >= 2 && !(invariant && plan.micro_batches > 1);
-  plan.schedule = schedule_of(deck, grid[Axis::pipeline], plan.micro_batches);
+  plan.gradients_shared = step.shares_gradients;
+  plan.schedule = pipeline::make_schedule(train::schedule_of(deck, grid));
   return plan;
-}
-
-/// The chunks of each stage.
-std::vector<std::vector<model::ChunkRange>> chunks_by_stage(const config::Deck& deck,
-                                                            const pipeline::Schedule& schedule) {
-  const auto stages = static_cast<std::size_t>(schedule.stages);
-  const std::vector<model::ChunkRange> parts =
-      model::partition(deck.model, schedule.stages, schedule.chunks,
-                       stages == 1 ? std::vector<std::int64_t>{} : deck.pipeline.layers_per_stage);
-  std::vector<std::vector<model::ChunkRange>> chunks(stages);
-  for (std::size_t part = 0; part < parts.size(); ++part) chunks[part % stages].push_back(parts[part]);
-  return chunks;
 }
 
 void keep_busiest(AxisTraffic& most, const AxisTraffic& traffic) {
@@ -94,10 +71,12 @@ Plan make_plan(const config::Deck& deck, const comm::GridShape& grid, const Mach
                const MemoryOf& memory_of) {
   Plan plan = laid_out(deck, grid);
   const auto& m = deck.model;
+  const Dtype compute = deck.precision.compute_type();
   AxisTraffic tensor, data;
   pipeline::Timing timing;
-  for (const std::vector<model::ChunkRange>& chunks : chunks_by_stage(deck, plan.schedule)) {
-    StageTimes times = plan_stage({.deck = deck, .rates = rates, .plan = plan}, chunks);
+  for (int stage = 0; stage < plan.schedule.stages; ++stage) {
+    StageTimes times =
+        plan_stage({.deck = deck, .rates = rates, .plan = plan}, train::chunks_of(deck, plan.schedule, stage));
     keep_busiest(tensor, times.tensor);
     keep_busiest(data, times.data);
     timing.durations.push_back(std::move(times.durations));
@@ -105,7 +84,8 @@ Plan make_plan(const config::Deck& deck, const comm::GridShape& grid, const Mach
   }
   const Link& link = link_along(Axis::pipeline, grid, rates);
   const Sent message{.messages = 1,
-                     .bytes = 4.0 * static_cast<double>(plan.micro_batch * m.context * m.width) / grid[Axis::tensor]};
+                     .bytes = static_cast<double>(size_of(compute)) *
+                              static_cast<double>(plan.micro_batch * m.context * m.width) / grid[Axis::tensor]};
   timing.transfer_s = transfer_s(message, link);
   plan.simulation = pipeline::simulate(plan.schedule, timing);
   plan.traffic[static_cast<std::size_t>(Axis::tensor)] = tensor;
@@ -120,7 +100,7 @@ Plan make_plan(const config::Deck& deck, const comm::GridShape& grid, const Mach
   const auto tokens = static_cast<double>(deck.batch.global * m.context);
   plan.tokens_per_s = tokens / plan.step_time_s;
   plan.flop_per_step = tokens * model::flop_per_token(m);
-  plan.mfu = plan.flop_per_step / plan.step_time_s / (rates.gemm_flop_per_s * grid.size());
+  plan.mfu = plan.flop_per_step / plan.step_time_s / (rates.gemm_rate(compute) * grid.size());
   if (memory_of) {
     for (const int rank : ranks_to_lay_out(grid)) plan.memory.push_back(memory_of(grid.coordinates_of(rank)));
   }

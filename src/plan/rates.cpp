@@ -32,6 +32,10 @@ struct Object {
     if (!std::isfinite(value) || value < 0 || (value == 0 && !may_be_zero)) refuse(member, "out of range");
   }
 
+  void take(const char* member, std::optional<double>& value) const {
+    if (json.contains(member)) take(member, value.emplace());
+  }
+
   void take(const char* member, Link& link) const {
     const auto found = json.find(member);
     if (found == json.end()) return;
@@ -51,6 +55,12 @@ struct Object {
 
 }  // namespace
 
+double MachineRates::gemm_rate(Dtype compute) const {
+  if (compute == Dtype::bf16) return gemm_bf16_flop_per_s.value_or(gemm_flop_per_s);
+  if (compute == Dtype::f16) return gemm_fp16_flop_per_s.value_or(gemm_flop_per_s);
+  return gemm_flop_per_s;
+}
+
 MachineRates read_rates(const std::string& json, const std::string& name) {
   const nlohmann::json parsed = nlohmann::json::parse(json, nullptr, false);
   if (!parsed.is_object()) {
@@ -60,6 +70,8 @@ MachineRates read_rates(const std::string& json, const std::string& name) {
   MachineRates rates;
   const Object object{parsed, name};
   object.take("gemm_flop_per_s", rates.gemm_flop_per_s);
+  object.take("gemm_bf16_flop_per_s", rates.gemm_bf16_flop_per_s);
+  object.take("gemm_fp16_flop_per_s", rates.gemm_fp16_flop_per_s);
   object.take("triad_bytes_per_s", rates.triad_bytes_per_s);
   object.take("inside", rates.inside);
   object.take("outside", rates.outside);

@@ -7,9 +7,19 @@ namespace {
 
 using comm::Axis;
 
-constexpr double element_bytes = 4;
+constexpr double fp32_bytes = 4;
 constexpr double bytes_of_norm = 4;     // gradients read
 constexpr double bytes_of_update = 28;  // gradient, weight and two moments read, all but the gradient written
+
+double compute_bytes(const config::Deck& deck) {
+  return static_cast<double>(size_of(deck.precision.compute_type()));
+}
+
+/// Of an own weight; in half precision a second pass reads the new master and writes it rounded.
+double update_bytes(const config::Deck& deck) {
+  const bool rounds = deck.precision.compute_type() != Dtype::f32;
+  return bytes_of_update + (rounds ? fp32_bytes + compute_bytes(deck) : 0);
+}
 
 bool holds_table(const std::vector<model::ChunkRange>& chunks) {
   return std::any_of(chunks.begin(), chunks.end(), [](const auto& chunk) { return chunk.embedding; });
@@ -36,7 +46,7 @@ double gradient_bytes(const StageOptions& options, const std::vector<model::Chun
   const bool second = model.tied_embeddings && holds_table(chunks) && holds_head(chunks);
   const double table =
       static_cast<double>(model.vocab) * static_cast<double>(model.width) / options.plan.grid[Axis::tensor];
-  return element_bytes * (parameters + (second ? table : 0));
+  return fp32_bytes * (parameters + (second ? table : 0));
 }
 
 /// Seconds of a pass: nothing hides what the tensor axis sends.
@@ -48,13 +58,15 @@ double pass_s(const Work& work, const StageOptions& options, AxisTraffic& tensor
   tensor.sent_bytes += count * work.tensor.bytes;
   tensor.time_s += count * sending_s;
   tensor.exposed_s = tensor.time_s;
-  return work.flop / rates.gemm_flop_per_s + work.memory_bytes / rates.triad_bytes_per_s + sending_s;
+  const double gemm_rate = rates.gemm_rate(options.deck.precision.compute_type());
+  return work.flop / gemm_rate + work.memory_bytes / rates.triad_bytes_per_s + sending_s;
 }
 
 pipeline::Durations durations_of(const StageOptions& options, const model::ChunkRange& chunk, AxisTraffic& tensor) {
   const config::Deck& deck = options.deck;
   const WorkShape shape{.rows = options.plan.micro_batch * deck.model.context,
-                        .tensor_ranks = options.plan.grid[Axis::tensor]};
+                        .tensor_ranks = options.plan.grid[Axis::tensor],
+                        .compute = deck.precision.compute_type()};
   const PassWork work = chunk_work(deck.model, chunk, deck.recompute, shape);
   return {.forward_s = pass_s(work.forward, options, tensor),
           .backward_input_s = pass_s(work.backward_input, options, tensor),
@@ -110,7 +122,7 @@ StageTimes plan_stage(const StageOptions& options, const std::vector<model::Chun
                         .link = link_along(Axis::data, plan.grid, options.rates),
                         .buckets = std::max(1.0, blocks)};
   const auto parameters = static_cast<double>(times.stage.parameters);
-  const double weights = element_bytes * parameters;
+  const double weights = compute_bytes(options.deck) * parameters;
   const double gradients = gradient_bytes(options, chunks, parameters);
   const bool weights_shared = options.deck.sharding.zero_stage == 3;
   if (weights_shared) gather_for_passes(times, weights, shape, micro_batches);
@@ -124,7 +136,7 @@ StageTimes plan_stage(const StageOptions& options, const std::vector<model::Chun
   times.stage.reduce_s += add(times.data, reduce_inside(gradients, shape), rounds, backward_s, shape.buckets);
   times.stage.reduce_s += add(times.data, reduce_across(gradients, shape), 1, backward_s, shape.buckets);
   const double own = parameters / plan.group;
-  const double update_s = own * bytes_of_update / options.rates.triad_bytes_per_s;
+  const double update_s = own * update_bytes(options.deck) / options.rates.triad_bytes_per_s;
   times.stage.update_s = own * bytes_of_norm / options.rates.triad_bytes_per_s + update_s;
   if (!weights_shared) {
     times.stage.update_s += add(times.data, gather_inside(weights, shape), 1, update_s, shape.buckets);

@@ -8,12 +8,13 @@
 namespace trireme::plan {
 namespace {
 
-constexpr double element_bytes = 4;
+constexpr double fp32_bytes = 4;
 
 /// Sizes as the sums below want them.
 struct Sizes {
   Sizes(const model::ModelOptions& m, const WorkShape& shape)
       : ranks(shape.tensor_ranks),
+        bytes(static_cast<double>(size_of(shape.compute))),
         rows(static_cast<double>(shape.rows)),
         own(rows * static_cast<double>(m.width) / ranks),
         hidden(rows * static_cast<double>(m.mlp_width) / ranks),
@@ -21,14 +22,15 @@ struct Sizes {
         table(static_cast<double>(m.vocab) * static_cast<double>(m.width) / ranks),
         gated(m.activation == model::Activation::swiglu) {}
 
-  /// Gathers or reductions of all rows.
-  [[nodiscard]] Sent exchanges(int count) const {
-    const Sent one{.messages = messages_of_exchange(ranks),
-                   .bytes = element_bytes * share_of_exchange(ranks) * own * ranks};
-    return one.times(count);
+  /// Gathers of all rows, and reductions to the own ones.
+  [[nodiscard]] Sent exchanges(int gathers, int reductions) const {
+    const double elements = share_of_exchange(ranks) * own * ranks;
+    return {.messages = messages_of_exchange(ranks) * (gathers + reductions),
+            .bytes = elements * (gathers * bytes + reductions * fp32_bytes)};
   }
 
   int ranks;
+  double bytes;  // of an activation
   double rows;
   double own;     // elements of the own rows, N D / t
   double hidden;  // N F / t
@@ -42,14 +44,14 @@ PassWork block_work(const model::ModelOptions& m, const Sizes& s) {
   const double share = s.rows / s.ranks;
   const double matrices = flop.backward_weight / 2 / s.ranks;
   return {.forward = {.flop = flop.forward * share,
-                      .memory_bytes = element_bytes * (10 * s.own + (s.gated ? 3 : 2) * s.hidden),
-                      .tensor = s.exchanges(4)},
+                      .memory_bytes = s.bytes * (10 * s.own + (s.gated ? 3 : 2) * s.hidden),
+                      .tensor = s.exchanges(2, 2)},
           .backward_input = {.flop = flop.backward_input * share,
-                             .memory_bytes = element_bytes * (14 * s.own + (s.gated ? 5 : 3) * s.hidden),
-                             .tensor = s.exchanges(4)},
+                             .memory_bytes = s.bytes * (14 * s.own + (s.gated ? 5 : 3) * s.hidden),
+                             .tensor = s.exchanges(2, 2)},
           .backward_weight = {.flop = flop.backward_weight * share,
-                              .memory_bytes = element_bytes * 2 * matrices,
-                              .tensor = s.exchanges(4)}};
+                              .memory_bytes = fp32_bytes * 2 * matrices,
+                              .tensor = s.exchanges(4, 0)}};
 }
 
 /// The attention alone, which selective recompute makes again.
@@ -66,17 +68,13 @@ void recompute_block(const model::ModelOptions& m, const Sizes& s, model::Recomp
   work.backward_weight = {};
 }
 
-/// All in the input pass; the gradient of the table is added to with every chunk of rows.
+/// All in the input pass; logits are read twice and their gradient is written, the gradient of the table is added to
+/// with every chunk of rows.
 Work head_work(const model::ModelOptions& m, const Sizes& s) {
   const double chunks = std::max(1.0, s.rows / static_cast<double>(layers::Head::chunk_rows));
   return {.flop = model::chunk_flop_per_token(m, {.head = true}).total() * s.rows / s.ranks,
-          .memory_bytes = element_bytes * (6 * s.own + 3 * s.logits + 2 * s.table * chunks),
-          .tensor = s.exchanges(2)};
-}
-
-bool applies(const model::RecomputeOptions& options, std::int64_t block) {
-  return options.layers.empty() ||
-         std::find(options.layers.begin(), options.layers.end(), block) != options.layers.end();
+          .memory_bytes = s.bytes * (6 * s.own + s.logits) + fp32_bytes * (2 * s.logits + 2 * s.table * chunks),
+          .tensor = s.exchanges(1, 1)};
 }
 
 void add(PassWork& sum, const PassWork& part) {
@@ -91,10 +89,6 @@ Sent& Sent::operator+=(const Sent& other) {
   messages += other.messages;
   bytes += other.bytes;
   return *this;
-}
-
-Sent Sent::times(double count) const {
-  return {.messages = messages * count, .bytes = bytes * count};
 }
 
 Work& Work::operator+=(const Work& other) {
@@ -121,11 +115,13 @@ PassWork chunk_work(const model::ModelOptions& options, const model::ChunkRange&
   recompute_block(options, sizes, recompute.mode, again);
   PassWork sum;
   for (std::int64_t block = chunk.first_block; block < chunk.end_block(); ++block) {
-    add(sum, applies(recompute, block) ? again : plain);
+    add(sum, recompute.applies(block) ? again : plain);
   }
   if (chunk.embedding) {
-    sum.forward += {.memory_bytes = element_bytes * 3 * sizes.own * sizes.ranks, .tensor = sizes.exchanges(1)};
-    sum.backward_input += {.memory_bytes = element_bytes * 3 * sizes.own * sizes.ranks, .tensor = sizes.exchanges(1)};
+    // All ranks read and write all rows: weights and outputs; output gradients, and gradients that are added to.
+    const double all = sizes.own * sizes.ranks;
+    sum.forward += {.memory_bytes = sizes.bytes * 3 * all, .tensor = sizes.exchanges(0, 1)};
+    sum.backward_input += {.memory_bytes = (sizes.bytes + 2 * fp32_bytes) * all, .tensor = sizes.exchanges(1, 0)};
   }
   if (chunk.head) sum.backward_input += head_work(options, sizes);
   return sum;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "trireme/base/dtype.hpp"
 #include "trireme/model/counts.hpp"
 #include "trireme/model/stage.hpp"
 
@@ -15,7 +16,6 @@ struct Sent {
   double messages = 0;
   double bytes = 0;
   Sent& operator+=(const Sent& other);
-  [[nodiscard]] Sent times(double count) const;
 };
 
 struct Work {
@@ -31,14 +31,16 @@ struct PassWork {
 
 /// Where a chunk is computed.
 struct WorkShape {
-  std::int64_t rows = 0;  ///< N
-  int tensor_ranks = 1;   ///< t
+  std::int64_t rows = 0;       ///< N
+  int tensor_ranks = 1;        ///< t
+  Dtype compute = Dtype::f32;  ///< of activations and their gradients
 };
 
 /// One micro-batch of a chunk on one tensor rank. Each array that a kernel passes over counts once per reading and
-/// writing. Every gather or reduction of N rows sends (t - 1) / t of them; a block has four in the forward pass, four
-/// in the input pass, and gathers four times in the weight pass. Blocks recomputed in full do everything in the input
-/// pass. Left out: messages and sums of single rows.
+/// writing, with the bytes of its type: logits and gradients of weights are fp32. Every gather or reduction of N rows
+/// sends (t - 1) / t of them, gathers in the type that is computed in, reductions in fp32; a block has two of each in
+/// the forward pass, two of each in the input pass, and gathers four times in the weight pass. Blocks recomputed in
+/// full do everything in the input pass. Left out: messages and sums of single rows.
 [[nodiscard]] PassWork chunk_work(const model::ModelOptions& options, const model::ChunkRange& chunk,
                                   const model::RecomputeOptions& recompute, const WorkShape& shape);
 

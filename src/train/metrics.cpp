@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <sstream>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
+#include "trireme/base/error.hpp"
+#include "trireme/base/log.hpp"
 #include "trireme/model/counts.hpp"
 
 namespace trireme::train {
@@ -40,6 +43,7 @@ MetricsFile::MetricsFile(const std::string& path, std::int64_t step) {
     io::write_text_atomically(path, kept.text);
   }
   file_ = std::make_unique<io::File>(path, io::File::Mode::append);
+  whole_bytes_ = file_->size();
 }
 
 void MetricsFile::write(const StepMetrics& metrics) {
@@ -59,8 +63,30 @@ void MetricsFile::write(const StepMetrics& metrics) {
   line["memory_bytes"] = metrics.memory_bytes;
   line["attempt"] = attempt_;
   if (!metrics.rows.empty()) line["rows"] = metrics.rows;
-  const std::string text = line.dump() + '\n';
-  file_->write(text.data(), text.size());
+  append(line.dump() + '\n');
+}
+
+void MetricsFile::append(const std::string& line) {
+  const auto drop_cut_line = [&] {
+    if (cut_) file_->truncate(whole_bytes_);
+    cut_ = false;
+  };
+  try {
+    drop_cut_line();
+    cut_ = true;
+    file_->write(line.data(), line.size());
+    cut_ = false;
+    whole_bytes_ += line.size();
+  } catch (const SystemError& error) {
+    if (!std::exchange(warned_, true)) {
+      log::warning("a line of the metrics could not be written ({}); training goes on without it", error.what());
+    }
+    try {
+      drop_cut_line();
+    } catch (const SystemError&) {
+      // Before the next line it is tried again.
+    }
+  }
 }
 
 }  // namespace trireme::train

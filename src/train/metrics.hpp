@@ -29,6 +29,9 @@ struct StepMetrics {
 
 /// Appends to the file, flushed line by line. Opening it for a run that goes on from `step` drops lines of later steps
 /// and a line that was cut, so each step stands once: the last attempt.
+///
+/// A line that cannot be written is left out, and what was written of it is removed: that is warned of once, and the
+/// next line is tried again. The run goes on.
 class MetricsFile {
  public:
   MetricsFile(const std::string& path, std::int64_t step);
@@ -37,8 +40,13 @@ class MetricsFile {
   [[nodiscard]] std::int64_t attempt() const noexcept { return attempt_; }
 
  private:
+  void append(const std::string& line);
+
   std::int64_t attempt_ = 1;
   std::unique_ptr<io::File> file_;
+  std::uint64_t whole_bytes_ = 0;  ///< of whole lines
+  bool cut_ = false;               ///< a part of a line may stand after them
+  bool warned_ = false;
 };
 
 }  // namespace trireme::train

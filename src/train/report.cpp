@@ -10,6 +10,7 @@
 #include "trireme/base/timer.hpp"
 #include "trireme/base/units.hpp"
 #include "trireme/io/file.hpp"
+#include "trireme/kernels/cast.hpp"
 #include "trireme/model/counts.hpp"
 
 namespace trireme::train {
@@ -72,17 +73,19 @@ void write_grid_table(const comm::ProcessGrid& grid, const std::string& layers, 
   });
 }
 
-double measure_gemm_rate(kernels::Gemm& gemm) {
+double measure_gemm_rate(const device::Device& device, kernels::Gemm& gemm, Dtype compute) {
   constexpr std::int64_t size = 1024;
-  device::Arena arena(3 * size * size * sizeof(float) + 4096);
-  const auto make = [&](float value) {
-    tensor::Tensor matrix = tensor::allocate(arena, {size, size}, Dtype::f32, device::MemoryClass::buffers);
-    std::fill_n(matrix.as<float>(), size * size, value);
-    return matrix;
+  device::Arena arena(size * size * (sizeof(float) + 3 * size_of(compute)) + 4096);
+  const auto make = [&](Dtype dtype) {
+    return tensor::allocate(arena, {size, size}, dtype, device::MemoryClass::buffers);
   };
-  const tensor::Tensor x = make(0.5F);
-  const tensor::Tensor weight = make(0.25F);
-  const tensor::Tensor y = make(0.0F);
+  const tensor::Tensor numbers = make(Dtype::f32);
+  std::fill_n(numbers.as<float>(), size * size, 0.25F);
+  const tensor::Tensor x = make(compute);
+  const tensor::Tensor weight = make(compute);
+  const tensor::Tensor y = make(compute);
+  kernels::cast(device, numbers, x);
+  kernels::cast(device, numbers, weight);
   double best_s = 1e30;
   for (int repeat = 0; repeat < 6; ++repeat) {
     const Timer timer;

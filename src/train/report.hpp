@@ -3,9 +3,11 @@
 
 #include <string>
 
+#include "trireme/base/dtype.hpp"
 #include "trireme/comm/process_grid.hpp"
 #include "trireme/config/deck.hpp"
 #include "trireme/device/arena.hpp"
+#include "trireme/device/device.hpp"
 #include "trireme/kernels/gemm.hpp"
 #include "trireme/model/options.hpp"
 
@@ -24,8 +26,9 @@ namespace trireme::train {
 void write_grid_table(const comm::ProcessGrid& grid, const std::string& layers, std::int64_t owned_elements,
                       const std::string& path);
 
-/// FLOP/s of this machine's GEMM on this rank's threads: the best of a few products of 1024 x 1024 x 1024.
-[[nodiscard]] double measure_gemm_rate(kernels::Gemm& gemm);
+/// FLOP/s of this machine's GEMM on this rank's threads, operands and output in the type that layers compute in: the
+/// best of a few products of 1024 x 1024 x 1024.
+[[nodiscard]] double measure_gemm_rate(const device::Device& device, kernels::Gemm& gemm, Dtype compute);
 
 /// Peak resident memory of this process so far, from the kernel.
 [[nodiscard]] std::int64_t peak_memory_bytes();

@@ -24,10 +24,7 @@ RunFolder::RunFolder(comm::Communicator& world, const config::Deck& deck) : path
 }
 
 RunFolder::~RunFolder() {
-  if (lock_) {
-    log::close_file();
-    lock_->release();
-  }
+  if (lock_) lock_->release();
 }
 
 void RunFolder::check_lock() const {

@@ -23,8 +23,8 @@ struct RunPaths {
   [[nodiscard]] std::string save_file() const { return folder + "/save"; }
 };
 
-/// Makes the folder and takes its lock on rank 0, removes what dead attempts left, starts log.txt. Collective; the lock
-/// is held (by rank 0) until destruction or release().
+/// Makes the folder and takes its lock on rank 0, removes what dead attempts left, starts log.txt, which stays
+/// open for whoever says why a run failed. Collective; the lock is held (by rank 0) until destruction.
 class RunFolder {
  public:
   RunFolder(comm::Communicator& world, const config::Deck& deck);

@@ -33,14 +33,25 @@ Walltime::Walltime(const config::WalltimeOptions& options) : options_(options), 
 void Walltime::step_took(double seconds) {
   longest_step_s_ = std::max(longest_step_s_, seconds);
 }
+void Walltime::evaluation_took(double seconds) {
+  longest_evaluation_s_ = std::max(longest_evaluation_s_.value_or(0), seconds);
+}
 void Walltime::save_took(double seconds) {
-  longest_save_s_ = std::max(longest_save_s_, seconds);
+  longest_save_s_ = std::max(longest_save_s_.value_or(0), seconds);
 }
 
-bool Walltime::due() const {
+bool Walltime::due(bool evaluates) const {
   if (options_.limit_minutes <= 0) return false;
-  const double needed_s = longest_step_s_ + longest_save_s_ + options_.margin_seconds;
+  const double evaluation_s = longest_evaluation_s_.value_or(expected_evaluation_steps_ * longest_step_s_);
+  const double needed_s = longest_step_s_ + (evaluates ? evaluation_s : 0) +
+                          longest_save_s_.value_or(expected_save_s_) + options_.margin_seconds;
   return started_s_ + timer_.seconds() + needed_s >= 60 * options_.limit_minutes;
+}
+
+double assumed_save_seconds(double bytes, int ranks) {
+  constexpr double one_rank = 100e6;
+  constexpr double all_ranks = 2e9;
+  return bytes / std::min(one_rank * ranks, all_ranks);
 }
 
 std::string describe(StopReason reason) {

@@ -38,6 +38,7 @@ Trace::Trace(const comm::ProcessGrid& grid, const std::string& folder, std::int6
   if (left_ == 0) return;
   grid_.world().barrier();
   clock_.restart();
+  if (grid_.coordinate(Axis::data) != 0 || grid_.coordinate(Axis::tensor) != 0) left_ = 0;
 }
 
 std::vector<pipeline::Event>* Trace::begin_step() {
@@ -46,7 +47,14 @@ std::vector<pipeline::Event>* Trace::begin_step() {
 
 void Trace::end_step() {
   if (left_ == 0) return;
-  if (--left_ == 0) write();
+  --left_;
+  if (left_ == 0) write();
+}
+
+void Trace::finish() {
+  if (left_ == 0) return;
+  left_ = 0;
+  write();
 }
 
 void Trace::write() {
@@ -54,8 +62,8 @@ void Trace::write() {
   for (const std::string& text : grid_.along(Axis::pipeline).all_gather_text(to_text(events_))) {
     append_from_text(all, text);
   }
-  events_.clear();
-  if (grid_.world().rank() != 0) return;
+  events_ = {};
+  if (grid_.world().rank() != 0 || all.empty()) return;
   const pipeline::PictureOptions options{.title = "recorded steps, grid " + grid_.shape().text()};
   // A picture that cannot be written is no reason to lose a run.
   try {

@@ -12,7 +12,8 @@
 namespace trireme::train {
 
 /// Records `steps` steps and then writes trace.json and trace.svg into `folder`: a row for each stage, as its rank of
-/// the first data and tensor coordinate saw it. 0 steps: nothing. The calls are collective over the pipeline axis.
+/// the first data and tensor coordinate saw it, which is the only one to record. 0 steps: nothing. The calls are
+/// collective over the pipeline axis.
 class Trace {
  public:
   Trace(const comm::ProcessGrid& grid, const std::string& folder, std::int64_t steps);
@@ -20,6 +21,8 @@ class Trace {
   [[nodiscard]] std::vector<pipeline::Event>* begin_step();
   [[nodiscard]] const Timer& clock() const noexcept { return clock_; }
   void end_step();
+  /// Writes what there is when the run ends before that.
+  void finish();
 
  private:
   void write();

@@ -11,6 +11,7 @@
 #include "trireme/base/build.hpp"
 #include "trireme/base/log.hpp"
 #include "trireme/base/units.hpp"
+#include "trireme/comm/host_load.hpp"
 #include "trireme/config/fit.hpp"
 #include "trireme/model/counts.hpp"
 
@@ -57,10 +58,12 @@ void settle_vocab(config::Deck& deck, const data::Dataset& dataset) {
 }
 
 device::Isa choose_isa(comm::Communicator& world, const std::string& wanted) {
-  const device::Isa mine = device::detect_isa();
-  const auto lowest = static_cast<device::Isa>(-static_cast<int>(world.all_reduce_max(-static_cast<double>(mine))));
-  if (wanted == "auto") return lowest;
-  for (const device::Isa isa : {device::Isa::generic, device::Isa::avx2, device::Isa::avx512}) {
+  const auto lowest_of = [&](device::Isa mine) {
+    return static_cast<device::Isa>(-static_cast<int>(world.all_reduce_max(-static_cast<double>(mine))));
+  };
+  if (wanted == "auto") return lowest_of(device::preferred_isa());
+  const device::Isa lowest = lowest_of(device::detect_isa());
+  for (const device::Isa isa : device::all_isas) {
     if (device::name_of(isa) != wanted) continue;
     if (isa > lowest) {
       throw InputError(
@@ -69,8 +72,14 @@ device::Isa choose_isa(comm::Communicator& world, const std::string& wanted) {
     }
     return isa;
   }
-  throw InputError(fmt::format("`numerics.isa` = `{}` is unknown (generic, avx2, avx512, auto) choose one", wanted));
+  throw InputError(
+      fmt::format("`numerics.isa` = `{}` is unknown (generic, avx2, avx512, avx512_bf16, amx, auto) choose "
+                  "one",
+                  wanted));
 }
+
+/// Steps that may be skipped as not finite one after the other: weights that give no finite step never come back.
+constexpr std::int64_t most_nonfinite_in_a_row = 100;
 
 /// A run from its start to its end.
 class Run {
@@ -87,10 +96,12 @@ class Run {
   [[nodiscard]] bool save_due(std::int64_t step) const;
   [[nodiscard]] bool evaluation_due(std::int64_t step) const;
   void record(std::int64_t step, const StepResult& result, double seconds);
-  [[nodiscard]] StopReason agree_to_stop();
+  void foretell_times();
+  void remove_save_request();
+  [[nodiscard]] StopReason agree_to_stop(std::int64_t step);
   [[nodiscard]] checkpoint::Metadata metadata(std::int64_t step) const;
   void write_end(std::int64_t step, StopReason reason) const;
-  void stop_for_nonfinite(std::int64_t step, const StepResult& result) const;
+  void act_on(const StepResult& result, std::int64_t step) const;
 
   comm::Communicator& world_;
   config::Deck deck_;
@@ -118,10 +129,11 @@ class Run {
   double job_memory_bytes_ = 0;
   double flop_at_start_ = 0;
   bool save_asked_ = false;
+  bool save_answered_ = false;  ///< rank 0: the file that asked could not be removed, and asks no more
 };
 
 device::DeviceOptions device_options(const comm::ProcessGrid& grid, const config::Deck& deck) {
-  return {.num_threads = device::default_num_threads(grid.ranks_on_this_host()),
+  return {.num_threads = comm::default_num_threads(*grid.world().split_by_host()),
           .isa = choose_isa(grid.world(), deck.numerics.isa)};
 }
 
@@ -162,22 +174,42 @@ Run::Run(comm::Communicator& world, config::Deck deck, data::Dataset training, d
     io::write_text_atomically(folder_.paths().deck(), config::to_toml(deck_));
     metrics_ = std::make_unique<MetricsFile>(folder_.paths().metrics(), first_step_);
   });
-  std::array rate{measure_gemm_rate(trainer_->gemm())};
+  const Dtype compute = deck_.precision.compute_type();
+  std::array rate{measure_gemm_rate(device_, trainer_->gemm(), compute)};
   rate[0] = -world_.all_reduce_max(-rate[0]);
   job_gemm_rate_ = rate[0] * world_.size();
   flop_at_start_ = trainer_->flop();
-  log::info("GEMM rate: {:.0f} GFLOP/s on the slowest rank; `mfu` counts {}", rate[0] * 1e-9, model::flop_formula);
+  foretell_times();
+  log::info("GEMM rate in {}: {:.0f} GFLOP/s on the slowest rank; `mfu` counts {}", name_of(compute), rate[0] * 1e-9,
+            model::flop_formula);
+}
+
+/// What the walltime rule counts with before it has seen an evaluation and a save.
+void Run::foretell_times() {
+  if (validation_) {
+    const double sequences =
+        static_cast<double>(validation_->num_rounds() * deck_.batch.micro * grid_.size(Axis::data));
+    walltime_.expect_evaluation(sequences / static_cast<double>(deck_.batch.global));
+  }
+  // Weights and two moments of the whole model, fp32.
+  const double bytes = 3 * sizeof(float) * static_cast<double>(model::parameter_count(deck_.model));
+  const double seconds = assumed_save_seconds(bytes, world_.size());
+  walltime_.expect_save(seconds);
+  if (deck_.walltime.limit_minutes > 0) {
+    log::info("walltime: {} are kept free for a save of {} until the first one was timed", format_seconds(seconds),
+              format_bytes(static_cast<std::uint64_t>(bytes)));
+  }
 }
 
 void Run::write_start() {
   log::info("Trireme {}; {}", build_description(), device_.description());
   log::info("{}", grid_.description());
   log::info("{}", describe_model(deck_.model));
-  const int busy = grid_.ranks_on_this_host() * device_.num_threads();
-  if (busy > device::available_cores() * std::max(1, grid_.ranks_on_this_host()) ||
-      device_.num_threads() > device::available_cores()) {
-    log::warning("{} threads a rank on {} cores (`OMP_NUM_THREADS`) use at most one thread a core",
-                 device_.num_threads(), device::available_cores());
+  const comm::HostLoad load =
+      comm::heaviest_load(world_, comm::host_load(*world_.split_by_host(), device_.num_threads()));
+  if (load.threads > load.cores) {
+    log::warning("{} threads of {} ranks on {} cores of a host (`OMP_NUM_THREADS`) use at most one thread a core",
+                 load.threads, load.ranks, load.cores);
   }
 }
 
@@ -205,42 +237,74 @@ ExitCode Run::go() {
   StopReason reason = StopReason::none;
   std::int64_t step = first_step_;
   for (; step < deck_.run.steps;) {
-    reason = agree_to_stop();
+    reason = agree_to_stop(step);
     if (reason != StopReason::none) break;
     const Timer timer;
     const StepResult result = trainer_->step(step, loader_->load(step), trace_->begin_step(), trace_->clock());
     trace_->end_step();
     ++step;
-    if (result.skipped && deck_.numerics.on_nonfinite == "stop") stop_for_nonfinite(step, result);
+    act_on(result, step);
     tokens_ += result.counted;
     const double seconds = timer.seconds();
     walltime_.step_took(seconds);
     validation_loss_.reset();
-    if (evaluation_due(step)) validation_loss_ = trainer_->evaluate(*validation_).loss;
+    if (evaluation_due(step)) {
+      const Timer evaluation;
+      validation_loss_ = trainer_->evaluate(*validation_).loss;
+      walltime_.evaluation_took(evaluation.seconds());
+    }
     record(step, result, seconds);
-    if (save_due(step)) save(step, step == deck_.run.steps || save_asked_);
+    const std::int64_t audit_steps = deck_.numerics.audit_steps;
+    if (save_due(step)) {
+      save(step, step == deck_.run.steps || save_asked_);
+    } else if (audit_steps > 0 && step % audit_steps == 0) {
+      trainer_->audit(step, true, false);
+    }
   }
   if (saved_step_ != step) save(step, true);
+  trace_->finish();
   progress_->pause();
   write_end(step, reason);
   return reason == StopReason::none ? ExitCode::finished : ExitCode::stopped_early;
 }
 
-void Run::stop_for_nonfinite(std::int64_t step, const StepResult& result) const {
-  throw NumericalError(
-      fmt::format("step {}: loss {}, gradient norm {} (not finite; `numerics.on_nonfinite` is `stop`; the weights were "
-                  "not updated) look "
-                  "at the learning rate and the data of this step, or set `skip`",
-                  step, result.loss, result.gradient_norm));
+/// Stops the run where a step that was not updated is no matter of course.
+void Run::act_on(const StepResult& result, std::int64_t step) const {
+  const std::string culprit = result.culprit.empty() ? "" : "; " + result.culprit;
+  if (result.outcome == StepOutcome::overflow && trainer_->loss_scale().exhausted()) {
+    throw NumericalError(
+        fmt::format("step {}: gradients overflow at every loss scale down to {} ({} updates in a row were skipped{}) "
+                    "lower the learning rate, or compute in bf16 (`precision.compute`)",
+                    step, result.loss_scale, trainer_->loss_scale().skipped_in_a_row(), culprit));
+  }
+  if (result.outcome != StepOutcome::nonfinite) return;
+  if (deck_.numerics.on_nonfinite == "skip") {
+    const std::int64_t in_a_row = trainer_->nonfinite_in_a_row();
+    if (in_a_row > most_nonfinite_in_a_row) {
+      throw NumericalError(
+          fmt::format("step {}: {} steps in a row were not finite and were skipped (loss {}, gradient "
+                      "norm {}{}) lower the learning rate and go on from an earlier checkpoint",
+                      step, in_a_row, result.loss, result.gradient_norm, culprit));
+    }
+    log::warning("step {} was skipped: loss {}, gradient norm {} (not finite{})", step, result.loss,
+                 result.gradient_norm, culprit);
+    return;
+  }
+  throw NumericalError(fmt::format(
+      "step {}: loss {}, gradient norm {} (not finite{}; `numerics.on_nonfinite` is `stop`; the weights were "
+      "not updated) look at the learning rate and the data of this step, or set `skip`",
+      step, result.loss, result.gradient_norm, culprit));
 }
 
-StopReason Run::agree_to_stop() {
+StopReason Run::agree_to_stop(std::int64_t step) {
   StopReason mine = StopReason::none;
   bool save_file = false;
   if (world_.rank() == 0) {
     if (io::exists(folder_.paths().stop_file())) mine = StopReason::stop_file;
-    if (walltime_.due()) mine = StopReason::walltime;
-    save_file = io::exists(folder_.paths().save_file());
+    if (walltime_.due(evaluation_due(step + 1))) mine = StopReason::walltime;
+    const bool asked = io::exists(folder_.paths().save_file());
+    save_answered_ = save_answered_ && asked;
+    save_file = asked && !save_answered_;
   }
   if (SignalFlag::received() != 0) mine = StopReason::signal;
   std::array values{static_cast<double>(mine), save_file ? 1.0 : 0.0, static_cast<double>(peak_memory_bytes())};
@@ -269,15 +333,20 @@ checkpoint::Metadata Run::metadata(std::int64_t step) const {
           .samples = step * deck_.batch.global,
           .tokens = tokens_,
           .skipped = trainer_->skipped(),
+          .loss_scale = trainer_->loss_scale().scale(),
+          .loss_scale_good_steps = trainer_->loss_scale().good_steps(),
           .deck = config::to_toml(deck_),
           .tokenizer_kind = data.tokenizer_kind,
           .tokenizer_model = data.tokenizer_model,
           .build = build_description(),
           .isa = std::string(device::name_of(device_.isa())),
+          .precision = deck_.precision.compute,
           .grid = grid_.shape().text()};
 }
 
 void Run::save(std::int64_t step, bool required) {
+  const Timer with_audit;
+  trainer_->audit(step, deck_.numerics.audit_steps > 0, true);
   const Timer timer;
   const std::string& folder = folder_.paths().checkpoints();
   const std::vector<checkpoint::Piece> pieces = trainer_->pieces();
@@ -286,7 +355,7 @@ void Run::save(std::int64_t step, bool required) {
     const std::uint64_t bytes =
         checkpoint::save(world_, folder, metadata(step), pieces, deck_.checkpoint, [&] { folder_.check_lock(); });
     saved_step_ = step;
-    walltime_.save_took(timer.seconds());
+    walltime_.save_took(with_audit.seconds());
     log::info("saved step {}: {} in {}", step, format_bytes(bytes), format_seconds(timer.seconds()));
   } catch (const SystemError& error) {
     // A folder that another run has taken over is no longer ours to write to.
@@ -301,11 +370,21 @@ void Run::save(std::int64_t step, bool required) {
 
 void Run::tidy_after_save(std::int64_t step) {
   if (world_.rank() != 0) return;
+  if (save_asked_) remove_save_request();
   try {
     checkpoint::rotate(folder_.paths().checkpoints(), deck_.checkpoint, step);
-    if (save_asked_) io::remove_file(folder_.paths().save_file());
   } catch (const SystemError& error) {
     log::warning("step {} is saved, but older checkpoints could not be removed ({})", step, error.what());
+  }
+}
+
+void Run::remove_save_request() {
+  try {
+    io::remove_file(folder_.paths().save_file());
+  } catch (const SystemError& error) {
+    save_answered_ = true;
+    log::warning("the request to save is answered, but could not be removed ({}) it is passed over until it is gone",
+                 error.what());
   }
 }
 
@@ -316,6 +395,7 @@ void Run::record(std::int64_t step, const StepResult& result, double seconds) {
                       .loss = result.loss,
                       .grad_norm = result.gradient_norm,
                       .learning_rate = result.learning_rate,
+                      .loss_scale = result.loss_scale,
                       .skipped = trainer_->skipped(),
                       .tokens = tokens_,
                       .step_time_s = seconds,

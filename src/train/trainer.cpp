@@ -8,9 +8,10 @@
 #include "trireme/base/error.hpp"
 #include "trireme/base/log.hpp"
 #include "trireme/base/units.hpp"
-#include "trireme/layers/slices.hpp"
-#include "trireme/optim/lanes.hpp"
+#include "trireme/train/layout.hpp"
 #include "trireme/train/train.hpp"
+
+#include "train/culprit.hpp"
 
 namespace trireme::train {
 
@@ -18,55 +19,33 @@ using comm::Axis;
 
 namespace {
 
-std::string legal_data_sizes(std::int64_t micro_batches) {
-  std::string sizes;
-  for (std::int64_t size = 1; size <= micro_batches; ++size) {
-    if (micro_batches % size == 0) sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", size);
-  }
-  return sizes;
-}
-
-/// The slices of the tensor dimension.
 layers::TensorAxisOptions tensor_options(const config::Deck& deck, int tensor_size) {
   const model::ModelOptions& model = deck.model;
-  return {
-      .slices = layers::resolve_slices(deck.numerics.tensor_slices,
-                                       {.heads = model.heads, .kv_heads = model.kv_heads, .mlp_width = model.mlp_width},
-                                       tensor_size, deck.numerics.grid_invariant),
-      .kv_heads = model.kv_heads,
-      .head_width = model.head_width,
-      .width = model.width};
-}
-
-/// This rank's chunks.
-std::vector<model::ChunkRange> own_chunks(const config::Deck& deck, const comm::ProcessGrid& grid) {
-  const pipeline::Schedule schedule = schedule_of(deck, grid.shape());
-  const std::vector<model::ChunkRange> all =
-      model::partition(deck.model, schedule.stages, schedule.chunks,
-                       schedule.stages == 1 ? std::vector<std::int64_t>{} : deck.pipeline.layers_per_stage);
-  std::vector<model::ChunkRange> own;
-  for (auto at = static_cast<std::size_t>(grid.coordinate(Axis::pipeline)); at < all.size();
-       at += static_cast<std::size_t>(schedule.stages)) {
-    own.push_back(all[at]);
-  }
-  return own;
+  return {.slices = num_tensor_slices(deck, tensor_size),
+          .kv_heads = model.kv_heads,
+          .head_width = model.head_width,
+          .width = model.width,
+          .compute = deck.precision.compute_type()};
 }
 
 optim::WeightsOptions weights_options(const config::Deck& deck, const model::Stage& stage) {
-  optim::WeightsOptions options{.sharded = deck.sharding.zero_stage == 3};
+  optim::WeightsOptions options{.sharded = deck.sharding.zero_stage == 3, .compute = deck.precision.compute_type()};
   if (!stage.block_buckets().empty()) options.in_turn.push_back({.buckets = stage.block_buckets()});
   return options;
 }
 
-/// Whole gradients are kept where their sum must run in lanes over several micro-batches: there a grid-invariant step
-/// of ZeRO 2 or 3 has the gradients of ZeRO 1.
 optim::GradientSyncOptions sync_options(const config::Deck& deck, int data_size) {
   const StepLayout layout = lay_out_step(deck, data_size);
-  const bool in_lanes = deck.numerics.grid_invariant && layout.micro_batches > 1;
   return {.micro_batches = layout.micro_batches,
           .lanes = layout.lanes,
-          .sharded = deck.sharding.zero_stage >= 2 && !in_lanes,
+          .sharded = layout.shares_gradients,
           .overlapped = deck.comm.overlap};
+}
+
+optim::LossScaleOptions loss_scale_options(const config::PrecisionOptions& precision) {
+  return {.dynamic = precision.compute_type() == Dtype::f16,
+          .initial = precision.loss_scale_initial,
+          .window = precision.loss_scale_window};
 }
 
 void append(std::vector<checkpoint::Piece>& pieces, const optim::StatePiece& state) {
@@ -85,42 +64,28 @@ void append(std::vector<checkpoint::Piece>& pieces, const optim::StatePiece& sta
 
 }  // namespace
 
-StepLayout lay_out_step(const config::Deck& deck, int data_size) {
-  const std::int64_t total = deck.batch.global / deck.batch.micro;
-  if (total % data_size != 0) {
-    throw InputError(
-        fmt::format("`batch.global` = `{}` with `batch.micro` = `{}` makes {} micro-batches, which {} data ranks "
-                    "cannot share evenly "
-                    "(`grid.data`) use a data size of {}, or change the batch",
-                    deck.batch.global, deck.batch.micro, total, data_size, legal_data_sizes(total)));
-  }
-  const std::int64_t lanes =
-      optim::resolve_lanes(deck.numerics.data_lanes, total, data_size, deck.numerics.grid_invariant);
-  return {.micro_batches = total / data_size, .lanes = std::max<std::int64_t>(1, lanes / data_size)};
-}
-
-pipeline::Schedule schedule_of(const config::Deck& deck, const comm::GridShape& grid) {
-  const std::int64_t micro_batches = lay_out_step(deck, grid[Axis::data]).micro_batches;
-  const int stages = grid[Axis::pipeline];
-  if (stages == 1) return pipeline::make_schedule(pipeline::ScheduleKind::one_forward_one_backward, 1, micro_batches);
-  const auto kind = pipeline::schedule_kind(deck.pipeline.schedule);
-  TRIREME_EXPECT(kind.has_value());
-  return pipeline::make_schedule(*kind, stages, micro_batches, static_cast<int>(deck.pipeline.chunks));
-}
-
 Trainer::Trainer(const device::Device& device, comm::ProcessGrid& grid, const config::Deck& deck, device::Arena& arena)
-    : deck_(deck),
+    : device_(device),
+      deck_(deck),
       grid_(grid),
-      chunks_(own_chunks(deck, grid)),
+      chunks_(chunks_of(deck, schedule_of(deck, grid.shape()), grid.coordinate(Axis::pipeline))),
       tensor_axis_(grid.along(Axis::tensor), device, tensor_options(deck, grid.size(Axis::tensor))),
       data_axis_(grid.along(Axis::data), optim::resolve_group(deck.sharding, grid.size(Axis::data))),
-      gemm_(device, arena),
+      gemm_(device, arena, deck.precision.compute_type()),
       stage_(device, gemm_, tensor_axis_, deck.model, chunks_, deck.recompute),
       weights_(device, stage_.parameters(), data_axis_, arena, weights_options(deck, stage_)),
       gradients_(device, data_axis_, weights_, arena, sync_options(deck, grid.size(Axis::data))),
       optimizer_(device, weights_, gradients_, data_axis_, grid.world(), arena, deck.optimizer),
+      audit_({device, grid, tensor_axis_, data_axis_, weights_, optimizer_}, deck.model),
       tied_weights_(grid.along(Axis::pipeline), deck.model, weights_, gradients_),
-      executor_(schedule_of(deck, grid.shape()), grid.along(Axis::pipeline)) {
+      executor_(schedule_of(deck, grid.shape()), grid.along(Axis::pipeline)),
+      watch_(device, grid.size(Axis::pipeline), grid.coordinate(Axis::pipeline), stage_.num_chunks()),
+      loss_scale_(loss_scale_options(deck.precision)) {
+  gemm_.call_between([this] {
+    weights_.poll();
+    gradients_.poll();
+  });
+  executor_.let_watch(watch_);
   stage_.allocate_training(arena, deck.batch.micro, executor_.stage_slots());
 }
 
@@ -150,6 +115,11 @@ void Trainer::load(checkpoint::Reader& reader) {
   reader.read(wanted);
   optimizer_.share_loaded_state();
   skipped_ = reader.metadata().skipped;
+  // A run of another precision has no loss scale to go on with.
+  const config::Deck stored = config::parse_deck(reader.metadata().deck, "the checkpoint's deck", {});
+  if (stored.precision.compute == deck_.precision.compute) {
+    loss_scale_.restore(reader.metadata().loss_scale, reader.metadata().loss_scale_good_steps);
+  }
 }
 
 StepResult Trainer::step(std::int64_t step, const data::StepBatch& batch, std::vector<pipeline::Event>* events,
@@ -166,8 +136,10 @@ StepResult Trainer::step(std::int64_t step, const data::StepBatch& batch, std::v
   for (const data::Batch& micro_batch : batch.micro_batches) counted += micro_batch.counted();
   result.counted = grid_.along(Axis::data).all_reduce_sum(counted);
 
-  model::CrossEntropyLoss loss(result.counted);
+  result.loss_scale = loss_scale_.scale();
+  model::CrossEntropyLoss loss(result.counted, result.loss_scale);
   gradients_.begin_step();
+  watch_.begin_step();
   executor_.run(stage_, batch,
                 {.key = {.seed = deck_.run.seed, .step = static_cast<std::uint64_t>(step)},
                  .loss = loss,
@@ -180,19 +152,46 @@ StepResult Trainer::step(std::int64_t step, const data::StepBatch& batch, std::v
   });
 
   result.loss = loss.value(grid_.world());
-  timed("norm", [&] { result.gradient_norm = optimizer_.gradient_norm(); });
+  timed("norm", [&] { result.gradient_norm = optimizer_.gradient_norm() / result.loss_scale; });
   result.learning_rate = optim::learning_rate(deck_.learning_rate, step + 1, deck_.run.steps);
-  if (!std::isfinite(result.loss) || !std::isfinite(result.gradient_norm)) {
-    result.skipped = true;
+  result.outcome = outcome_of(result);
+  nonfinite_in_a_row_ = result.outcome == StepOutcome::nonfinite ? nonfinite_in_a_row_ + 1 : 0;
+  const bool overflows_for_good = result.outcome == StepOutcome::overflow && loss_scale_.exhausted();
+  if (result.outcome == StepOutcome::nonfinite || overflows_for_good) result.culprit = culprit_of(batch);
+  if (result.outcome != StepOutcome::updated) {
     ++skipped_;
     return result;
   }
   timed("update", [&] {
-    optimizer_.update(result.learning_rate, optim::clip_factor(result.gradient_norm, deck_.optimizer.clip_norm),
-                      step + 1 - skipped_, [&](int bucket) { tied_weights_.bucket_updated(bucket); });
+    const double clip = optim::clip_factor(result.gradient_norm, deck_.optimizer.clip_norm);
+    optimizer_.update(result.learning_rate, clip / result.loss_scale, step + 1 - skipped_,
+                      [&](int bucket) { tied_weights_.bucket_updated(bucket); });
     tied_weights_.finish();
   });
   return result;
+}
+
+/// What becomes of a step with this loss and gradient norm; the same on every rank.
+StepOutcome Trainer::outcome_of(const StepResult& result) {
+  if (!std::isfinite(result.loss)) return StepOutcome::nonfinite;
+  const bool finite = std::isfinite(result.gradient_norm);
+  if (deck_.precision.compute_type() != Dtype::f16) return finite ? StepOutcome::updated : StepOutcome::nonfinite;
+  loss_scale_.step_done(finite);
+  return finite ? StepOutcome::updated : StepOutcome::overflow;
+}
+
+/// Collective over the grid.
+std::string Trainer::culprit_of(const data::StepBatch& batch) const {
+  const std::string text = find_culprit(grid_, watch_, chunks_, batch);
+  return text.empty() ? find_bad_gradient(grid_, device_, weights_, gradients_) : text;
+}
+
+void Trainer::audit(std::int64_t step, bool replicas, bool finite) {
+  audit_.run({.step = step,
+              .skipped = skipped_,
+              .loss_scale = loss_scale_.scale(),
+              .loss_scale_good_steps = loss_scale_.good_steps()},
+             replicas, finite);
 }
 
 pipeline::Evaluation Trainer::evaluate(const data::ValidationSet& validation) {

@@ -17,25 +17,23 @@
 #include "trireme/model/stage.hpp"
 #include "trireme/optim/data_axis.hpp"
 #include "trireme/optim/gradient_sync.hpp"
+#include "trireme/optim/loss_scale.hpp"
 #include "trireme/optim/optimizer.hpp"
 #include "trireme/optim/weights.hpp"
 #include "trireme/pipeline/evaluate.hpp"
 #include "trireme/pipeline/executor.hpp"
-#include "trireme/pipeline/schedule.hpp"
+#include "trireme/pipeline/nonfinite.hpp"
 #include "trireme/pipeline/tied_weights.hpp"
+
+#include "train/audit.hpp"
 
 namespace trireme::train {
 
-/// How a step's sequences fall on the data axis.
-struct StepLayout {
-  std::int64_t micro_batches = 1;  ///< of this rank
-  std::int64_t lanes = 1;          ///< of this rank
+enum class StepOutcome : std::uint8_t {
+  updated,
+  overflow,  ///< of scaled gradients in fp16: not updated, the loss scale falls
+  nonfinite  ///< loss or gradient norm: not updated
 };
-/// Throws InputError when batch.global is not a multiple of batch.micro times the data size, naming the legal sizes.
-[[nodiscard]] StepLayout lay_out_step(const config::Deck& deck, int data_size);
-
-/// The schedule of a grid: with one stage there is nothing to overlap, and every schedule is the plain one.
-[[nodiscard]] pipeline::Schedule schedule_of(const config::Deck& deck, const comm::GridShape& grid);
 
 /// What a step says of itself.
 struct StepResult {
@@ -43,7 +41,9 @@ struct StepResult {
   double gradient_norm = 0;
   double learning_rate = 0;
   std::int64_t counted = 0;  ///< tokens of the whole global batch in the loss
-  bool skipped = false;
+  double loss_scale = 1;     ///< of this step's gradients
+  StepOutcome outcome = StepOutcome::updated;
+  std::string culprit;  ///< of a step that is not finite or overflows for good: where it began, if that is known
 };
 
 /// Model, gradients and optimizer of this rank, all their memory taken from one arena. Built over a measuring arena it
@@ -61,13 +61,19 @@ class Trainer {
   /// With `events`, what took time is appended (row: this stage; seconds of `clock`).
   StepResult step(std::int64_t step, const data::StepBatch& batch, std::vector<pipeline::Event>* events = nullptr,
                   const Timer& clock = {});
+  /// Audit::run() on the state that `step` steps have made.
+  void audit(std::int64_t step, bool replicas, bool finite);
   [[nodiscard]] pipeline::Evaluation evaluate(const data::ValidationSet& validation);
 
   /// Rectangles of weights and moments for a checkpoint: those that this rank stands for, each logical element on one
   /// rank of the grid.
   [[nodiscard]] std::vector<checkpoint::Piece> pieces();
+  /// Everything that this rank holds of the state.
+  [[nodiscard]] std::vector<optim::HeldArray> held_state() { return optim::held_state(weights_, optimizer_); }
   [[nodiscard]] std::int64_t skipped() const noexcept { return skipped_; }
-  void set_skipped(std::int64_t skipped) noexcept { skipped_ = skipped; }
+  /// Steps up to now, one after the other, that were skipped as not finite.
+  [[nodiscard]] std::int64_t nonfinite_in_a_row() const noexcept { return nonfinite_in_a_row_; }
+  [[nodiscard]] const optim::LossScale& loss_scale() const noexcept { return loss_scale_; }
   /// Collective over the pipeline axis.
   [[nodiscard]] std::string describe_groups() const;
   /// Messages of this rank along the tensor axis so far, a line for each kind of layer; empty with one tensor rank.
@@ -80,6 +86,10 @@ class Trainer {
   [[nodiscard]] std::int64_t owned_elements();
 
  private:
+  [[nodiscard]] StepOutcome outcome_of(const StepResult& result);
+  [[nodiscard]] std::string culprit_of(const data::StepBatch& batch) const;
+
+  const device::Device& device_;
   const config::Deck& deck_;
   comm::ProcessGrid& grid_;
   std::vector<model::ChunkRange> chunks_;
@@ -90,9 +100,13 @@ class Trainer {
   optim::Weights weights_;
   optim::GradientSync gradients_;
   optim::Optimizer optimizer_;
+  Audit audit_;
   pipeline::TiedWeights tied_weights_;
   pipeline::Executor executor_;
+  pipeline::NonfiniteWatch watch_;
+  optim::LossScale loss_scale_;
   std::int64_t skipped_ = 0;
+  std::int64_t nonfinite_in_a_row_ = 0;
 };
 
 }  // namespace trireme::train

@@ -6,8 +6,8 @@
 #   TRIREME=build/release/trireme tests/hosts/two_hosts.sh [width]
 #
 # Checks that a 1x2x2 grid gives the same bits however its ranks lie on the hosts, and that the recommended order
-# (tensor within a host, pipeline between hosts) is the faster one; that
-# reducing gradients beneath the backward pass hides a part of their way over the network.
+# (tensor within a host, pipeline between hosts) is the faster one; that reducing gradients beneath the backward pass
+# hides at least half of their way over the network (of one micro-batch a rank: earlier ones have nothing to send).
 # Needs root, `ip netns`, `tc` and Open MPI. Exit code 77 (skipped) where these are not permitted.
 set -euo pipefail
 
@@ -111,7 +111,7 @@ train reverse 4 node 1x2x2
 sed -n 2,3p "$work/recommended.log"
 cut -f 1-5 "$work/reverse/grid.tsv"
 "$trireme" checkpoint diff "$work/recommended" "$work/reverse" | tail -1
-train beneath 2 node 2x1x1
-train after 2 node 2x1x1 comm.overlap=false
+train beneath 2 node 2x1x1 batch.micro=4
+train after 2 node 2x1x1 batch.micro=4 comm.overlap=false
 "$trireme" checkpoint diff "$work/beneath" "$work/after" >/dev/null
 "$python" "$here/judge.py" "$work/recommended" "$work/reverse" "$work/beneath" "$work/after"

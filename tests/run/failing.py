@@ -112,6 +112,24 @@ class Failing(RunTest):
             result = self.trireme("train", deck, ranks=ranks)
             self.assertEqual(result.code, 4, result.out)
             self.assertIn("not finite", result.out)
+            self.assertRegex((self.folder / "run/log.txt").read_text(), "error: step 2: .*not finite")
+
+    def test_the_log_says_why_a_save_that_had_to_be_failed(self):
+        deck = self.deck(TINY, data={"train": [self.rows()]}, run={"output": "run", "steps": 2})
+        for ranks in (1, 2):
+            self.refused(self.trireme("train", deck, ranks=ranks, env={"TRIREME_FAULT": "pwrite:staging_:28:0"}),
+                         "was not saved", code=3)
+            log = (self.folder / "run/log.txt").read_text()
+            self.assertRegex(log, "error: the checkpoint of step 2 was not saved")
+            shutil.rmtree(self.folder / "run")
+
+    def test_a_failure_of_the_library_on_one_rank_is_told_and_ends_all_at_once(self):
+        deck = self.long_run()
+        with self.within(2):
+            self.on_rank(1, TRIREME_MAX_MESSAGE_BYTES="16")  # its part of a broadcast is shorter than what comes
+            result = self.trireme("train", deck, ranks=2)
+        self.assertEqual(result.code, 3, result.out)
+        self.assertIn("`MPI_Bcast` failed", result.out)
 
 
 if __name__ == "__main__":

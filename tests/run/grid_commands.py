@@ -84,8 +84,7 @@ class GridCommands(GridTest):
                 ("2x1x1", ["sharding.group=2", "sharding.zero_stage=0"], ("sharding.group", "sharding.zero_stage")),
                 ("1x1x2", ["pipeline.chunks=2"], ("pipeline.chunks", "pipeline.schedule")),
                 ("1x2x1", ["numerics.tensor_slices=3"], ("numerics.tensor_slices", "grid.tensor")),
-                ("1x1x2", ["recompute.mode=full", "recompute.layers=[5]"], ("recompute.layers", "model.layers")),
-                ("1x1x2", ["precision.compute=bf16"], ("precision.compute",))):
+                ("1x1x2", ["recompute.mode=full", "recompute.layers=[5]"], ("recompute.layers", "model.layers"))):
             self.refused_in_time(self.training_of(deck, grid, size_of(grid), *words), *parts)
         self.assertFalse((self.folder / "run/checkpoints").exists())
 

@@ -175,6 +175,28 @@ class Resuming(RunTest):
         self.assertFalse((self.folder / "run/save").exists())
         self.assertEqual(self.steps(self.folder / "run")[-2:], [step + 1, step + 5])
 
+    def test_a_request_to_save_is_answered_once_whatever_cannot_be_removed(self):
+        deck = self.deck(TINY, data={"train": [self.rows()]}, run={"output": "run", "steps": 6},
+                         checkpoint={"keep": 10})
+        (self.folder / "run").mkdir()
+        (self.folder / "run/save").touch()
+        # The request itself: without it saving would be asked for at every step.
+        said = self.ok(self.trireme("train", deck, env={"TRIREME_FAULT": "unlink:run/save:13"})).out
+        self.assertIn("could not be removed", said)
+        self.assertEqual(self.steps(self.folder / "run"), [1, 6])
+        # An older checkpoint: that leaves the request no longer than one that went well.
+        said = self.ok(self.trireme("train", deck, "run.steps=12", "checkpoint.keep=1",
+                                    env={"TRIREME_FAULT": "rmdir:step_00000001:13;rename:step_00000001:13"})).out
+        self.assertIn("older checkpoints could not be removed", said)
+        self.assertFalse((self.folder / "run/save").exists())
+        self.assertEqual(self.steps(self.folder / "run")[-2:], [7, 12])
+
+    def test_a_line_of_metrics_that_cannot_be_written_is_left_out(self):
+        deck = self.deck(TINY, data={"train": [self.rows()]}, run={"output": "run", "steps": 5})
+        said = self.ok(self.trireme("train", deck, env={"TRIREME_FAULT": "write:metrics.jsonl:28:1:2"})).out
+        self.assertEqual(said.count("line of the metrics could not be written"), 1)
+        self.assertEqual([line["step"] for line in self.metrics(self.folder / "run")], [1, 4, 5])
+
 
 if __name__ == "__main__":
     main()

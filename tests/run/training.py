@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 
 import h5py
 import numpy as np
@@ -29,6 +30,29 @@ class Training(RunTest):
             self.assertTrue(all(math.isfinite(v) for v in line.values() if isinstance(v, float)))
             self.assertGreater(line["mfu"], 0)
         self.assertEqual(len((run / "grid.tsv").read_text().splitlines()), 3)
+
+    def test_mfu_is_a_share_of_the_rate_in_the_type_that_is_computed_in(self):
+        for compute in ("fp32", "bf16", "fp16"):
+            deck = self.deck(TINY, run={"output": f"run_{compute}", "steps": 1}, data={"train": [self.rows()]},
+                             precision={"compute": compute})
+            self.assertIn(f"GEMM rate in {compute}: ", self.ok(self.trireme("train", deck)).out)
+
+    def test_a_trace_of_more_steps_than_the_run_has_is_written_at_its_end(self):
+        deck = self.deck(TINY, run={"output": "run", "steps": 2}, data={"train": [self.rows()]},
+                         metrics={"trace_steps": 1000})
+        self.ok(self.trireme("train", deck, "grid.pipeline=2", "grid.data=2", ranks=4))
+        trace = json.loads((self.folder / "run/trace.json").read_text())
+        events = trace["traceEvents"] if isinstance(trace, dict) else trace
+        self.assertEqual(sum(event.get("name") == "update" for event in events), 2 * 2)
+        self.refused(self.trireme("train", deck, "metrics.trace_steps=1001"), "metrics.trace_steps")
+
+    def test_more_threads_than_cores_are_warned_of_over_all_ranks_of_the_host(self):
+        deck = self.deck(TINY, run={"output": "run", "steps": 1}, data={"train": [self.rows()]})
+        cores = len(os.sched_getaffinity(0))
+        env = {"OMP_NUM_THREADS": str(cores)}
+        self.assertNotIn("one thread a core", self.ok(self.trireme("train", deck, env=env)).out)
+        self.assertIn(f"{2 * cores} threads of 2 ranks on {cores} cores",
+                      self.ok(self.trireme("train", deck, "run.steps=2", ranks=2, env=env)).out)
 
     def test_one_line_a_logged_step(self):
         data = self.rows()

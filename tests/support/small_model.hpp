@@ -24,12 +24,15 @@ struct SmallModelOptions {
   bool split = false;  ///< input and weight passes apart
   model::RecomputeOptions recompute;
   optim::OptimizerOptions optimizer;
+  Dtype compute = Dtype::f32;
+  double gradient_scale = 1;  ///< of the loss, and taken out of the gradients by the caller
 };
 
 class SmallModel {
  public:
   explicit SmallModel(const SmallModelOptions& options)
       : split_(options.split),
+        gradient_scale_(options.gradient_scale),
         device_({.num_threads = options.num_threads, .isa = device::detect_isa()}),
         self_(comm::make_self_communicator()) {
     device::Arena plan;
@@ -46,7 +49,7 @@ class SmallModel {
 
   /// Loss of one batch, with its gradients left in the parameters.
   double loss_and_gradients(const data::Batch& batch, const model::StepKey& key = {}) {
-    model::CrossEntropyLoss loss(batch.counted());
+    model::CrossEntropyLoss loss(batch.counted(), gradient_scale_);
     gradients().begin_step();
     const model::TrainingStep step{.key = key, .loss = loss, .weights = parts_->weights, .gradients = gradients()};
     stage().forward(0, 0, batch, step);
@@ -68,11 +71,12 @@ class SmallModel {
                       {.slices = options.slices,
                        .kv_heads = model.kv_heads,
                        .head_width = model.head_width,
-                       .width = model.width}),
+                       .width = model.width,
+                       .compute = options.compute}),
           data_axis(*owner.self_),
-          gemm(owner.device_, arena),
+          gemm(owner.device_, arena, options.compute),
           stage(owner.device_, gemm, tensor_axis, model, {model::whole_model(model)}, options.recompute),
-          weights(owner.device_, stage.parameters(), data_axis, arena),
+          weights(owner.device_, stage.parameters(), data_axis, arena, {.compute = options.compute}),
           gradients(owner.device_, data_axis, weights, arena,
                     {.micro_batches = options.micro_batches, .lanes = options.lanes}),
           optimizer(owner.device_, weights, gradients, data_axis, *owner.self_, arena, options.optimizer) {
@@ -89,6 +93,7 @@ class SmallModel {
   };
 
   bool split_;
+  double gradient_scale_;
   device::Device device_;
   std::unique_ptr<comm::Communicator> self_;
   device::Arena arena_;

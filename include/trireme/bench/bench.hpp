@@ -1,17 +1,28 @@
 // What this machine gives: tables for people, JSON for tools.
 #pragma once
 
+#include <cstdint>
+#include <string>
+
+#include "trireme/comm/communicator.hpp"
 #include "trireme/device/device.hpp"
 
 namespace trireme::bench {
 
-/// Measures the products of GPT-2 124M on the rank's threads, beside the GEMM ceiling (a large square product) and the
-/// rate of the memory (triad). Operands are really written. Medians over repeats with their spread. Prints a table, or
-/// one JSON object; returns the exit code.
-int run_gemm_bench(const device::Device& device, bool json);
+enum class Subject : std::uint8_t { gemm, kernels, comm, io, rates };
 
-/// Measures the hot kernels at sizes of GPT-2 124M, each with the share of its floor: FLOP over the GEMM ceiling or
-/// bytes over the triad rate, whichever takes longer. Operands that stay in a cache may beat the floor.
-int run_kernels_bench(const device::Device& device, bool json);
+struct Options {
+  Subject subject = Subject::gemm;
+  bool json = false;         ///< one JSON object instead of a table
+  std::string folder = ".";  ///< io: where the files are written
+  std::int64_t mib = 64;     ///< io: size of a rank's file
+};
+
+/// Whether all ranks of a job measure together; the others measure one process.
+[[nodiscard]] bool needs_ranks(Subject subject);
+
+/// Measures and prints, on rank 0; operands are really written, figures are medians over repeats with their spread.
+/// Collective where needs_ranks. Throws InputError for a folder that is none, SystemError for a failed file.
+void run(comm::Communicator& world, const device::Device& device, const Options& options);
 
 }  // namespace trireme::bench

@@ -17,7 +17,7 @@ namespace trireme::checkpoint {
 
 /// A rectangle of a global tensor in this rank's host memory, contiguous and row-major.
 struct Piece {
-  std::string name;  ///< `weights/<name>`, `moments/first/<name>`, `moments/second/<name>`, `masters/<name>`
+  std::string name;  ///< `weights/<name>`, `moments/first/<name>`, `moments/second/<name>`
   tensor::Shape global_shape;
   Dtype dtype = Dtype::f32;
   tensor::Shard rectangle;
@@ -35,9 +35,10 @@ struct Metadata {
   std::string deck;  ///< the resolved deck, TOML
   std::string tokenizer_kind;
   std::string tokenizer_model;
-  std::string build;  ///< version and commit
-  std::string isa;    ///< instruction set of the run
-  std::string grid;   ///< `2x1x1`, for people only
+  std::string build;               ///< version and commit
+  std::string isa;                 ///< instruction set of the run
+  std::string precision = "fp32";  ///< what the run computed in: `fp32`, `bf16`, `fp16`; stored weights are fp32
+  std::string grid;                ///< `2x1x1`, for people only
 };
 
 /// Name and whole shape of a stored tensor.

@@ -80,7 +80,7 @@ class Communicator {
 [[nodiscard]] std::unique_ptr<Communicator> make_planned_communicator(int rank, int size);
 
 /// Runs `work` on rank 0 only; an Error it throws is thrown again on every rank, with the same code and text, so that
-/// all ranks return the same way. Collective.
+/// all ranks return the same way; a CommunicationError goes on from where it was thrown. Collective.
 void on_root(Communicator& communicator, const std::function<void()>& work);
 
 /// Runs `work` on every rank; if it throws an Error on some, all ranks throw that of the lowest such rank. Collective.

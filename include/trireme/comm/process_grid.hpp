@@ -27,7 +27,6 @@ class ProcessGrid {
   [[nodiscard]] Communicator& world() const noexcept { return world_; }
   [[nodiscard]] Communicator& along(Axis axis) const;
   [[nodiscard]] int num_hosts() const noexcept { return num_hosts_; }
-  [[nodiscard]] int ranks_on_this_host() const noexcept { return ranks_on_this_host_; }
   [[nodiscard]] const std::vector<std::string>& hosts() const noexcept { return hosts_; }  ///< by world rank
 
   /// Lines for the start of a run, the same on every rank: grid; hosts and ranks per host; a warning when a tensor
@@ -46,7 +45,6 @@ class ProcessGrid {
   std::vector<std::string> hosts_;
   std::vector<std::int32_t> host_leaders_;  // by world rank: the lowest rank on its host
   int num_hosts_ = 1;
-  int ranks_on_this_host_ = 1;
 };
 
 }  // namespace trireme::comm

@@ -3,6 +3,7 @@
 // two.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -50,9 +51,10 @@ class TreeReduceScatter {
 /// same bits. Runs in the background as TreeReduceScatter does: the same start, poll and finish.
 class PieceAllGather {
  public:
-  PieceAllGather(Communicator& communicator, Cuts cuts, int tag);
+  /// cuts: as above, of elements of so many bytes.
+  PieceAllGather(Communicator& communicator, Cuts cuts, int tag, std::size_t element_bytes = sizeof(float));
   ~PieceAllGather();
-  void start(float* data);
+  void start(void* data);
   bool poll();
   void finish();
 

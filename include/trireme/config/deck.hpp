@@ -29,17 +29,18 @@ struct PipelineOptions {
 };
 
 struct PrecisionOptions {
-  std::string compute = "fp32";  ///< fp32; bf16 and fp16 are refused by name in this version
+  std::string compute = "fp32";  ///< `fp32`, `bf16`, `fp16`
   double loss_scale_initial = 65536;
   std::int64_t loss_scale_window = 1000;
+  [[nodiscard]] Dtype compute_type() const;
 };
 
 struct NumericsOptions {
   bool grid_invariant = false;
   std::int64_t data_lanes = 0;
   std::int64_t tensor_slices = 0;
-  std::string isa = "auto";  ///< `auto`, `generic`, `avx2`, `avx512`
-  std::int64_t audit_steps = 0;
+  std::string isa = "auto";  ///< `auto` or the name of a device::Isa
+  std::int64_t audit_steps = 100;
   std::string on_nonfinite = "stop";
   bool trace = false;
 };

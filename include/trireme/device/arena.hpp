@@ -17,7 +17,8 @@ inline constexpr int num_memory_classes = 6;
 ///
 /// A *measuring* arena has no memory: it hands out null pointers and counts, so the very code that lays out a run also
 /// foretells it. A real arena reserves and touches everything at construction: what does not run out of memory then
-/// never does. Every block starts on 64 bytes.
+/// never does. Every block starts on 64 bytes. The memory goes back at destruction, but not while an error unwinds the
+/// stack: then the process is about to end, and messages may still arrive in it.
 class Arena {
  public:
   /// A measuring arena.

@@ -1,9 +1,12 @@
 // The processor that this rank owns.
 #pragma once
 
+#include <array>
+#include <bitset>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -11,20 +14,31 @@ namespace trireme::device {
 
 enum class Space : std::uint8_t { host, device };
 
-/// Instruction sets that the host kernels are built for; ordered, so that ranks agree on the smallest.
-enum class Isa : std::uint8_t { generic, avx2, avx512 };
+/// Levels of instruction sets; ordered, so that ranks agree on the smallest. Our own kernels have three forms and use
+/// that of avx512 from there on; the last two levels are those of the matrix products in bf16.
+enum class Isa : std::uint8_t { generic, avx2, avx512, avx512_bf16, amx };
+inline constexpr std::array all_isas{Isa::generic, Isa::avx2, Isa::avx512, Isa::avx512_bf16, Isa::amx};
 [[nodiscard]] std::string_view name_of(Isa isa);
 
-/// The best instruction set that this processor has.
+/// The highest level that this processor and its system offer.
 [[nodiscard]] Isa detect_isa();
+/// The level that is fastest here: the highest one, but avx512 on processors whose bf16 instruction gives less than
+/// their fp32 multiply-add (Intel's; with tiles it is not needed).
+[[nodiscard]] Isa preferred_isa();
 
-/// Threads for this rank: OMP_NUM_THREADS, else cores of the affinity mask / ranks on the node, at least 1.
-[[nodiscard]] int default_num_threads(int ranks_on_node);
+/// Cores by their numbers.
+using CoreSet = std::bitset<4096>;
+/// Cores that this process may run on: its affinity mask.
+[[nodiscard]] CoreSet own_cores();
+
+/// Threads for a rank that may run on `mine`: OMP_NUM_THREADS, else its share of these cores, at least 1. Ranks that
+/// may run on some of them share them evenly; `on_host`: what every rank of the host may run on, this one too.
+[[nodiscard]] int default_num_threads(const CoreSet& mine, std::span<const CoreSet> on_host);
 
 /// `Kokkos 3.4.1 (Serial)`, for --version.
 [[nodiscard]] std::string kokkos_version();
 
-/// Cores of this process's affinity mask.
+/// How many own_cores() are.
 [[nodiscard]] int available_cores();
 
 struct DeviceOptions {

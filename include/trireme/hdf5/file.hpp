@@ -66,6 +66,8 @@ class Writer {
   /// A virtual dataset (one dimension or more) with fill value NaN (0 for integers) out of sources.
   void create_virtual(const std::string& path, const Extents& extents, Dtype dtype,
                       const std::vector<VirtualSource>& sources);
+  /// A soft link: `path` is another name of `target`, both absolute.
+  void link(const std::string& target, const std::string& path);
 
   /// Closes the library's file, writes trailer and user block, fsyncs, closes. Throws SystemError with the first error
   /// of any write. Nothing is valid after it.

@@ -33,9 +33,9 @@ void attention_forward(const device::Device& device, const AttentionShape& shape
                        const tensor::Tensor& sequence_starts, const tensor::Tensor& out,
                        const tensor::Tensor& log_sum_exp, const tensor::Tensor& scratch);
 
-/// Gradients of attention_forward; dq, dk, dv are set. Shapes as there, dout as out.
-/// dk and dv of a group add over its query heads in ascending order, over query tiles in ascending order. Flop: 10 K a
-/// pair.
+/// Gradients of attention_forward; dq, dk, dv are set. Shapes as there, dout as out; dk and dv of that type too, or
+/// fp32. dk and dv of a group add over its query heads in ascending order, over query tiles in ascending order. Flop:
+/// 10 K a pair.
 void attention_backward(const device::Device& device, const AttentionShape& shape, const Dropout& dropout,
                         const tensor::Tensor& q, const tensor::Tensor& k, const tensor::Tensor& v,
                         const tensor::Tensor& sequence_starts, const tensor::Tensor& out,

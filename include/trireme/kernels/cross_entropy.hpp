@@ -23,11 +23,14 @@ void cross_entropy_combine(const device::Device& device, const tensor::Tensor& s
                            const tensor::Tensor& coefficients, const tensor::Tensor& log_probability,
                            const tensor::Tensor& normalizer);
 
-/// logits (as cross_entropy_statistics() left them) become coefficient[n] * (softmax - onehot(target)), zero in the
-/// padding: the gradient of -sum_n coefficient[n] * log_probability[n]. A row of coefficient 0 gives zeros.
-/// statistics: [N, 3] of this slice; normalizer: [N, 2].
+/// gradient becomes coefficient[n] * (softmax - onehot(target)), zero in the padding (V to P): that of
+/// -sum_n coefficient[n] * log_probability[n]. A row of coefficient 0 gives zeros. logits: as
+/// cross_entropy_statistics() left them; statistics: [N, 3] of this slice; normalizer: [N, 2].
+/// gradient: [N, at least P], fp32, bf16 or fp16 (rounded once; what is too large becomes infinite), rows of their own
+/// or each over its row of logits: the logits themselves, or [N, 2 P] of half precision at the same address.
 void cross_entropy_gradient(const device::Device& device, const tensor::Tensor& logits, std::int64_t vocab,
                             std::int64_t first_id, const tensor::Tensor& targets, const tensor::Tensor& coefficients,
-                            const tensor::Tensor& statistics, const tensor::Tensor& normalizer);
+                            const tensor::Tensor& statistics, const tensor::Tensor& normalizer,
+                            const tensor::Tensor& gradient);
 
 }  // namespace trireme::kernels

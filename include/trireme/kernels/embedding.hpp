@@ -9,7 +9,7 @@ namespace trireme::kernels {
 
 /// y[n] is set or added to with table[ids[n] - first_id]. A row that the table does not hold (ids[n] outside of
 /// [first_id, first_id + V)) gives zeros where set, nothing where added: another table holds it.
-/// ids: [N] int32; table: [V, D], V may be 0; y: [N, D].
+/// ids: [N] int32; table: [V, D], V may be 0; y: [N, D], of the table's type or fp32.
 void embedding_forward(const device::Device& device, const tensor::Tensor& ids, std::int64_t first_id,
                        const tensor::Tensor& table, const tensor::Tensor& y, Write write);
 

@@ -23,9 +23,12 @@ using PhiloxKey = std::array<std::uint32_t, 2>;
 /// The normal deviate (mean 0, deviation 1) of element `index` of the stream (seed, purpose).
 [[nodiscard]] double normal_at(std::uint64_t seed, std::uint64_t purpose, std::uint64_t index);
 
-/// Draws a parameter's shard: element at global row-major index i of the global tensor is
+/// Draws a rectangle of the whole tensor: element at global row-major index i is
 /// deviation * normal_at(seed, purpose_of(name), i), so no grid changes it. Zeros and ones are filled likewise.
-/// parameter.weight: [shard.extent], fp32, host.
+/// target: [rectangle.extent], fp32, host.
+void draw_initial(const device::Device& device, std::uint64_t seed, const tensor::Parameter& parameter,
+                  const tensor::Shard& rectangle, float* target);
+/// Its own shard into parameter.weight: fp32, or the same numbers rounded to bf16 or fp16.
 void draw_initial(const device::Device& device, std::uint64_t seed, const tensor::Parameter& parameter);
 
 /// Which elements drop out: a pure function of (seed, site, step, global sequence, element within the sequence).
@@ -40,9 +43,12 @@ struct Dropout {
   std::int64_t first_row = 0;  ///< row of the micro-batch that the first row given to a kernel is
 };
 
+/// What a dropout's counter has room for: elements of a sequence, and sites.
+inline constexpr std::int64_t max_dropout_elements = std::int64_t{1} << 50;
+inline constexpr std::int64_t max_dropout_sites = std::int64_t{1} << 16;
+
 /// True when the element survives. Philox counter {lower half of element / 4, sequence, step, site + 2^16 * upper
-/// half}, word element % 4. sequence: number within the global batch. Elements per sequence <= 2^50, sequences and
-/// steps < 2^32, sites < 2^16.
+/// half}, word element % 4. sequence: number within the global batch; sequences and steps < 2^32.
 [[nodiscard]] bool survives(const Dropout& dropout, std::int64_t sequence, std::int64_t element);
 
 /// y = x * mask / (1 - p), the same mask for forward (x) and backward (dy). Dropped elements are 0

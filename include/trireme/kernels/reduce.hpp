@@ -50,7 +50,7 @@ void column_sum(const device::Device& device, const tensor::Tensor& x, const ten
                 const tensor::Tensor& scratch);
 [[nodiscard]] std::int64_t column_sum_scratch_elements(std::int64_t rows, std::int64_t columns);
 
-/// True when every one of the count fp32 elements is finite.
-[[nodiscard]] bool all_finite(const device::Device& device, std::int64_t count, const float* values);
+/// True when every element (fp32, bf16 or fp16) is finite.
+[[nodiscard]] bool all_finite(const device::Device& device, const tensor::Tensor& values);
 
 }  // namespace trireme::kernels

@@ -24,9 +24,9 @@ struct LinearOptions {
 /// gradient is the caller's (TensorAxis::sum_slices).
 class ColumnLinear {
  public:
-  /// slices: those of all ranks, and this rank's; counted: this rank's copy stands for replicas.
+  /// slices: those of all ranks, and this rank's; counted: this rank's copy stands for `replicas`.
   ColumnLinear(tensor::ParameterStore& parameters, const LinearOptions& options, std::int64_t num_slices, Range slices,
-               bool counted = true);
+               bool counted = true, tensor::Replicas replicas = tensor::Replicas::none);
 
   /// x [N, in] -> y [N, out / S] of slice k.
   void forward(const Context& context, std::int64_t k, const tensor::Tensor& x, const tensor::Tensor& y) const;

@@ -13,10 +13,13 @@ namespace trireme::model {
 /// (weight > 0) of the whole global batch, however it is split. The sum is exact, so its order does not matter.
 class CrossEntropyLoss {
  public:
-  /// counted: of the whole step, all ranks together; 0 gives loss 0 and a gradient of zero.
-  explicit CrossEntropyLoss(std::int64_t counted) : counted_(counted) {}
+  /// counted: of the whole step, all ranks together; 0 gives loss 0 and a gradient of zero. gradient_scale multiplies
+  /// every gradient, not the loss: a power of two that keeps small ones above the smallest half-precision numbers.
+  explicit CrossEntropyLoss(std::int64_t counted, double gradient_scale = 1)
+      : counted_(counted), gradient_scale_(gradient_scale) {}
 
-  /// coefficients[n] = weights[n] / counted: what the gradient of -log p of each token is multiplied by.
+  /// coefficients[n] = gradient_scale * weights[n] / counted: what the gradient of -log p of each token is multiplied
+  /// by.
   void coefficients(std::span<const float> weights, std::span<float> coefficients) const;
   /// Adds a micro-batch to the sum.
   void add(std::span<const float> weights, std::span<const float> log_probability);
@@ -27,6 +30,7 @@ class CrossEntropyLoss {
 
  private:
   std::int64_t counted_;
+  double gradient_scale_;
   kernels::ExactSum sum_;
 };
 

@@ -4,7 +4,13 @@
 #include <cstdint>
 #include <string>
 
+#include "trireme/kernels/random.hpp"
+
 namespace trireme::model {
+
+/// Places in a block where elements drop out: attention, its residual, the mlp's residual. The embedding has one more.
+inline constexpr std::int64_t dropout_sites_of_block = 3;
+inline constexpr std::int64_t max_layers_with_dropout = (kernels::max_dropout_sites - 1) / dropout_sites_of_block;
 
 enum class Norm : std::uint8_t { layernorm, rmsnorm };
 enum class Activation : std::uint8_t { gelu_tanh, gelu, swiglu };

@@ -33,6 +33,7 @@ enum class Recompute : std::uint8_t {
 struct RecomputeOptions {
   Recompute mode = Recompute::none;
   std::vector<std::int64_t> layers;  ///< numbers of the layers it applies to; empty: all
+  [[nodiscard]] bool applies(std::int64_t layer) const;
   bool operator==(const RecomputeOptions&) const = default;
 };
 
@@ -132,6 +133,7 @@ class Stage {
   [[nodiscard]] Recompute recompute_of(std::int64_t block) const;
   void add_chunk(const ChunkRange& range);
   void add_following_gradient();
+  [[nodiscard]] tensor::Tensor allocate_rows(device::Arena& arena, std::int64_t rows) const;
   void allocate_common(device::Arena& arena, std::int64_t batch, std::int64_t tokens);
   [[nodiscard]] layers::BlockActivations allocate_block(device::Arena& arena, const layers::Block& block,
                                                         Recompute recompute, std::int64_t batch, std::int64_t tokens);

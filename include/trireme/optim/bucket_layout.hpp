@@ -17,6 +17,9 @@ struct OwnedRows {
   std::int64_t end = 0;
   std::int64_t bucket_offset = 0;  ///< of the first owned element within the bucket
   std::int64_t elements = 0;
+
+  /// Their place in the whole tensor.
+  [[nodiscard]] tensor::Shard rectangle() const;
 };
 
 /// The entries of one bucket, concatenated, and how the ranks of a group share them.
@@ -38,6 +41,20 @@ struct BucketLayout {
   /// made there.
   [[nodiscard]] bool follows() const;
 };
+
+/// Element type of an entry's weights where the model computes in `compute`: matrices have it, vectors (norms, biases)
+/// stay fp32.
+[[nodiscard]] Dtype weight_dtype(const tensor::Parameter& parameter, Dtype compute);
+
+/// Where the weights of a bucket lie, in bytes, when they are held in `compute`: the entries of the bucket in their
+/// order, each on 64 bytes, and its cuts.
+struct WeightLayout {
+  std::vector<std::int64_t> offsets;  ///< of each entry
+  std::vector<std::int64_t> owned;    ///< of each of the bucket's owned rows
+  comm::Cuts cuts;
+  std::int64_t bytes = 0;
+};
+[[nodiscard]] WeightLayout lay_out_weights(const BucketLayout& layout, Dtype compute);
 
 /// Lays out bucket `bucket` of the store for rank `rank` of `num_ranks`. A pure function.
 [[nodiscard]] BucketLayout lay_out_bucket(tensor::ParameterStore& store, int bucket, int rank, int num_ranks);

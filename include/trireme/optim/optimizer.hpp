@@ -14,7 +14,7 @@
 namespace trireme::optim {
 
 /// One rectangle of the model that this rank keeps, with its optimizer state; what checkpoints are made of. Host,
-/// contiguous, fp32.
+/// contiguous, fp32: in half precision the weight is the master.
 struct StatePiece {
   const tensor::Parameter* parameter = nullptr;
   tensor::Shard rectangle;  ///< within the global shape
@@ -26,14 +26,17 @@ struct StatePiece {
 
 class Optimizer {
  public:
-  /// Moments of the own pieces come from the arena. All arguments but arena and options must outlive this object.
-  /// A bucket has a second gradient when another one's entries are tied_to the name of its own: as many, cut alike.
+  /// Moments of the own pieces come from the arena, 8 bytes an element. All arguments but arena and options must
+  /// outlive this object. A bucket has a second gradient when another one's entries are tied_to the name of its own: as
+  /// many, cut alike.
   Optimizer(const device::Device& device, Weights& weights, GradientSync& gradients, const DataAxis& data_axis,
             comm::Communicator& world, device::Arena& arena, const OptimizerOptions& options);
   ~Optimizer();
 
   /// Norm of the whole model's gradient, each logical element once (a tied embedding: of the sum of its two gradients);
   /// exact, so the same bits on every grid. NaN when any element is not finite. Collective over world.
+  /// Of gradients with a loss scale, a power of two: the norm times it, whatever the scale is, as the square of no fp32
+  /// number leaves the range of double.
   [[nodiscard]] double gradient_norm();
 
   /// Called with each bucket as soon as its own piece has its new weights, in ascending order.

@@ -22,6 +22,7 @@ struct SharedPlaces {
 
 struct WeightsOptions {
   bool sharded = false;                 ///< ZeRO 3: a rank keeps its own pieces only
+  Dtype compute = Dtype::f32;           ///< what the layers read: see weight_dtype()
   std::vector<SharedPlaces> in_turn{};  ///< for whole buckets that are there for a while, weights and gradients; a
                                         ///< bucket that is in none of these has a place of its own
 };
@@ -34,8 +35,12 @@ struct WeightsOptions {
 /// make the same calls in the same order, agree on it; what was released stays readable at no cost until its place is
 /// wanted.
 ///
+/// In half precision a rank holds the fp32 masters of its own pieces, which are what is drawn, updated, saved and
+/// loaded, and the whole bucket rounded from all masters; sharded: the masters only, rounded when they are gathered.
+///
 /// With sharded all calls but poll() are collective inside the group (the same calls in the same order).
-/// Memory: 4 bytes an element as parameters (of the own pieces when sharded), places as buffers.
+/// Memory an element: fp32: 4 bytes as parameters (of the own pieces when sharded); half precision: 2 as parameters
+/// (none when sharded; 4 of a vector), 4 as masters of the own pieces. Places as buffers.
 class Weights {
  public:
   /// device and data_axis must outlive this object; the store's entries are those of the model from here on.
@@ -47,7 +52,8 @@ class Weights {
   [[nodiscard]] const BucketLayout& layout(int bucket) const;
   [[nodiscard]] const WeightsOptions& options() const noexcept;
 
-  /// Draws the first weights: a function of seed, name and global index. No bucket may be in use.
+  /// Draws the first weights: a function of seed, name and global index. No bucket may be in use. Collective inside the
+  /// group.
   void draw(std::uint64_t seed);
 
   /// Makes the weights of a bucket readable through parameter.weight, until release() was called as often. Waits for
@@ -61,8 +67,8 @@ class Weights {
   /// Seconds that acquire() has waited for gathers since construction: communication that nothing hid.
   [[nodiscard]] double exposed_seconds() const noexcept;
 
-  /// The piece of the bucket that this rank updates: elements own_begin ... own_end of the layout; empty for a second
-  /// gradient.
+  /// The piece of the bucket that this rank updates, fp32: elements own_begin ... own_end of the layout; empty for a
+  /// second gradient.
   [[nodiscard]] std::span<float> own(int bucket) const;
   /// Says that the own piece has new numbers, on all ranks of the group: starts to give them to the others. Buckets
   /// travel at the same time. Sharded: nothing is sent, copies from before are forgotten; none may be in use.

@@ -13,7 +13,7 @@ namespace trireme::pipeline {
 /// - each comes after what it needs on its own stage; forwards, input and weight passes ascend in each chunk;
 /// - sends and receives of each direction and chunk have the same order on both sides;
 /// - all lists run to their ends when a send completes only once its receive is posted, and a slot is taken again only
-///   once the sends of its last holder are complete, in either numbering of the slots;
+///   once the sends of its last holder are complete;
 /// - no stage holds more activations at a time than live_bound().
 [[nodiscard]] std::vector<std::string> check(const Schedule& schedule);
 

@@ -10,6 +10,7 @@
 #include "trireme/comm/communicator.hpp"
 #include "trireme/data/loader.hpp"
 #include "trireme/model/stage.hpp"
+#include "trireme/pipeline/nonfinite.hpp"
 #include "trireme/pipeline/schedule.hpp"
 #include "trireme/pipeline/slots.hpp"
 #include "trireme/pipeline/timeline.hpp"
@@ -23,13 +24,15 @@ namespace trireme::pipeline {
 /// synchronous sends).
 class Executor {
  public:
-  /// stages of the schedule: the ranks of pipeline_axis, which must outlive this object.
-  Executor(Schedule schedule, comm::Communicator& pipeline_axis);
+  /// shape.stages: the ranks of pipeline_axis, which must outlive this object.
+  Executor(const ScheduleShape& shape, comm::Communicator& pipeline_axis);
   ~Executor();
 
-  [[nodiscard]] const Schedule& schedule() const noexcept { return schedule_; }
   /// The memory that this rank's stage must be given. Chunks of a stage share their slots: they do not peak together.
   [[nodiscard]] model::StageSlots stage_slots() const;
+
+  /// Lets `watch` look at what each pass hands on, from now on; it must outlive the steps.
+  void let_watch(NonfiniteWatch& watch) noexcept { watch_ = &watch; }
 
   /// One step: the gradients of all micro-batches go to step.gradients, the log-probabilities to step.loss. With
   /// `events`, what was done is appended (row: this stage; seconds of `clock`). Collective over the pipeline axis.
@@ -38,9 +41,11 @@ class Executor {
 
  private:
   struct Messages;
-  Schedule schedule_;
+  ScheduleShape shape_;
   comm::Communicator& axis_;
+  ActionList actions_;
   Slots slots_;
+  NonfiniteWatch* watch_ = nullptr;
   bool fused_ = true;  // no weight pass is apart
   std::unique_ptr<Messages> messages_;
 };

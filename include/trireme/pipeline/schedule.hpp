@@ -43,17 +43,25 @@ enum class ScheduleKind : std::uint8_t {
   zero_bubble_h2             ///< ZB-H2: twice the warm-up
 };
 
-struct Schedule {
+/// What decides a schedule.
+struct ScheduleShape {
   ScheduleKind kind = ScheduleKind::one_forward_one_backward;
   int stages = 1;
   int chunks = 1;
   std::int64_t micro_batches = 1;
+};
+
+struct Schedule : ScheduleShape {
   std::vector<ActionList> actions;  ///< by stage
 };
 
-/// The lists of all stages. In each list, forwards, input passes and weight passes of a chunk run in ascending order of
-/// their micro-batches. Any number of micro-batches from 1; several chunks are for interleaved on two or more stages
-/// only. Throws InputError else.
+/// The list of one stage, at the cost of that one. Forwards, input passes and weight passes of a chunk run in ascending
+/// order of their micro-batches. Any number of micro-batches from 1; several chunks are for interleaved on two or more
+/// stages only. Throws InputError else.
+[[nodiscard]] ActionList make_stage_actions(const ScheduleShape& shape, int stage);
+
+/// The lists of all stages.
+[[nodiscard]] Schedule make_schedule(const ScheduleShape& shape);
 [[nodiscard]] Schedule make_schedule(ScheduleKind kind, int stages, std::int64_t micro_batches, int chunks = 1);
 
 /// The most activations that stage `stage` holds at a time, in units of one chunk's activations of one micro-batch, as

@@ -42,7 +42,7 @@ struct Simulation {
 };
 
 /// Runs every list as the executor does: transfers go on beside computing, an action waits for its messages and for the
-/// sends of its slot's last holder (slots numbered in each chunk). Expects a sound schedule (check.hpp).
+/// sends of its slot's last holder (slots.hpp). Expects a sound schedule (check.hpp).
 [[nodiscard]] Simulation simulate(const Schedule& schedule, const Timing& timing);
 
 }  // namespace trireme::pipeline

@@ -53,7 +53,7 @@ struct Plan {
   double step_time_s = 0;
   double tokens_per_s = 0;   ///< of the whole job
   double flop_per_step = 0;  ///< model FLOP, recomputing left out
-  double mfu = 0;            ///< of the ranks' GEMM rate
+  double mfu = 0;            ///< of the ranks' GEMM rate in the type that is computed in
   [[nodiscard]] const AxisTraffic& along(comm::Axis axis) const { return traffic[static_cast<std::size_t>(axis)]; }
 };
 
@@ -61,13 +61,15 @@ struct Plan {
 /// ends of the tensor and data axes.
 [[nodiscard]] std::vector<int> ranks_to_lay_out(const comm::GridShape& grid);
 
-/// Plans a deck that check_grid() accepts, model.vocab filled.
+/// Plans a deck that check_grid() accepts, model.vocab and batch.micro filled.
 ///
-/// Time: a pass takes FLOP over the GEMM rate, plus bytes over the triad rate, plus its messages along the tensor axis,
-/// which nothing hides. Messages of the pipeline run beside the passes, as in pipeline::simulate(). The gradients of a
-/// micro-batch that completes a sum are reduced bucket by bucket beneath its backward pass: what exceeds that pass, and
-/// the last bucket, is exposed; so too updated weights beneath the update, and gathers of ZeRO 3 beneath each pass. The
-/// step ends when the last stage has updated. Left out: reading the data, evaluation, saving, the metrics.
+/// Time: a pass takes FLOP over the GEMM rate of precision.compute, plus bytes over the triad rate, plus its messages
+/// along the tensor axis, which nothing hides. Messages of the pipeline run beside the passes, as in
+/// pipeline::simulate(). The gradients of a micro-batch that completes a sum are reduced bucket by bucket beneath its
+/// backward pass: what exceeds that pass, and the last bucket, is exposed; so too updated weights beneath the update,
+/// and gathers of ZeRO 3 beneath each pass. The step ends when the last stage has updated. In half precision
+/// activations, their gradients and weights have two bytes (so have the few vectors, which are fp32 in fact); gradients
+/// of weights and sums over tensor ranks have four. Left out: reading the data, evaluation, saving, the metrics.
 [[nodiscard]] Plan make_plan(const config::Deck& deck, const comm::GridShape& grid, const MachineRates& rates,
                              const MemoryOf& memory_of = nullptr);
 
@@ -83,6 +85,10 @@ struct Request {
   std::string rates;     ///< JSON file for read_rates(); empty: MachineRates{}
   std::string timeline;  ///< where the schedule goes, as FILE.svg and FILE.json; empty: nowhere
 };
+
+/// The ranks to plan for: `asked`, or where that is 0 as many as the grid has places. Throws InputError where an axis
+/// is 0, or the places are more than an int can count.
+[[nodiscard]] int ranks_of(const comm::GridOptions& grid, int asked);
 
 /// Reads deck and rates, plans, prints to standard output, writes the timeline. One process, no MPI; a deck without
 /// model.vocab needs its data. Throws InputError, SystemError.

@@ -24,6 +24,13 @@ struct Shard {
 /// How the first weights are drawn; a pure function of seed, name and global index.
 enum class Initial : std::uint8_t { zeros, ones, normal };
 
+/// Which other ranks of the tensor axis hold the same entry and keep it alike.
+enum class Replicas : std::uint8_t {
+  none,
+  tensor_axis,  ///< all of them
+  kv_slices     ///< those that read the same slices of keys and values
+};
+
 /// One contiguous part of a tensor of the model. A rank holds one entry for each slice of the tensor that is its own.
 struct Parameter {
   std::string name;    ///< `blocks.3.attention.query.weight`
@@ -33,9 +40,10 @@ struct Parameter {
   double deviation = 0;  ///< of Initial::normal
   bool decays = false;   ///< weight decay applies
   bool trainable = true;
-  int bucket = 0;        ///< parameters of one bucket are contiguous and are reduced together
-  std::string tied_to;   ///< gradient only: a second gradient of the named parameter, which holds the weights
-  bool counted = true;   ///< of replicas on several ranks exactly one is: it stands for all in norms and checkpoints
+  int bucket = 0;       ///< parameters of one bucket are contiguous and are reduced together
+  std::string tied_to;  ///< gradient only: a second gradient of the named parameter, which holds the weights
+  bool counted = true;  ///< of replicas on several ranks exactly one is: it stands for all in norms and checkpoints
+  Replicas replicas = Replicas::none;
   bool follows = false;  ///< a table whose weights come from another stage after each update (no gradient, no moments
                          ///< here); with tied_to: a second gradient whose reduced piece comes from another stage
   Tensor weight;         ///< [shard.extent]

@@ -28,6 +28,7 @@ struct AttentionArguments : AttentionSizes {
   float* log_sum_exp;  // likewise
   const T* dout;
   T *dq, *dk, *dv;
+  float *unrounded_dk, *unrounded_dv;  // written instead of dk and dv where those are nullptr
 };
 
 // A thread's scratch in floats, S keys rounded up to whole tiles, W head size rounded up to 16:

@@ -161,8 +161,13 @@ void attention_backward_group(const AttentionArguments<T>& p, std::int64_t seque
     }
   }
   if (gradient == AttentionGradient::queries) return;
-  unpack_rows(s.dkeys + begin, s.width, count, p.head_size, p.dk + offset, stride);
-  unpack_rows(s.dvalues + begin, s.width, count, p.head_size, p.dv + offset, stride);
+  if (p.dk != nullptr) {
+    unpack_rows(s.dkeys + begin, s.width, count, p.head_size, p.dk + offset, stride);
+    unpack_rows(s.dvalues + begin, s.width, count, p.head_size, p.dv + offset, stride);
+  } else {
+    unpack_rows(s.dkeys + begin, s.width, count, p.head_size, p.unrounded_dk + offset, stride);
+    unpack_rows(s.dvalues + begin, s.width, count, p.head_size, p.unrounded_dv + offset, stride);
+  }
 }
 
 template void attention_backward_group(const AttentionArguments<float>&, std::int64_t, std::int64_t, AttentionGradient,

@@ -118,26 +118,37 @@ void cross_entropy_combine(const CrossEntropySlices& slices, std::int64_t begin,
   }
 }
 
-void cross_entropy_gradient(const CrossEntropySlice& p, std::int64_t begin, std::int64_t end) {
+template <class T>
+void cross_entropy_gradient(const CrossEntropyGradient<T>& p, std::int64_t begin, std::int64_t end) {
+  const CrossEntropySlice& slice = p.slice;
   for (std::int64_t row = begin; row < end; ++row) {
-    float* logits = p.logits + row * p.padded;
+    const float* logits = slice.logits + row * slice.padded;
+    T* gradient = p.gradient + row * p.stride;
     const float coefficient = p.coefficients[row];
     if (coefficient == 0) {
-      for_columns(p.padded, [&](auto lanes, std::int64_t i) { lanes.store(logits + i, zero()); });
+      for_columns(slice.padded, [&](auto lanes, std::int64_t i) { lanes.store(gradient + i, zero()); });
       continue;
     }
     const float* all = p.normalizer + 2 * row;
-    const float largest = p.statistics[num_statistics * row + statistic_largest];
+    const float largest = slice.statistics[num_statistics * row + statistic_largest];
     const float relative = largest == all[0] ? 1.0F : power_of(largest - all[0]);
-    const F32x16 factor = broadcast(coefficient * relative / all[1]);
-    for_columns(p.vocab, [&](auto lanes, std::int64_t i) {
+    const float factor = coefficient * relative / all[1];
+    const std::int64_t target = slice.targets[row] - slice.first_id;
+    const bool has_target = target >= 0 && target < slice.vocab;
+    // Read first: the gradient may lie over the logits.
+    const float at_target = has_target ? logits[target] * factor - coefficient : 0.0F;
+    for_columns(slice.vocab, [&](auto lanes, std::int64_t i) {
       __builtin_prefetch(logits + i + 512);
-      lanes.store(logits + i, lanes.load(logits + i) * factor);
+      lanes.store(gradient + i, lanes.load(logits + i) * broadcast(factor));
     });
-    for_columns(p.padded - p.vocab, [&](auto lanes, std::int64_t i) { lanes.store(logits + p.vocab + i, zero()); });
-    const std::int64_t target = p.targets[row] - p.first_id;
-    if (target >= 0 && target < p.vocab) logits[target] -= coefficient;
+    for_columns(slice.padded - slice.vocab,
+                [&](auto lanes, std::int64_t i) { lanes.store(gradient + slice.vocab + i, zero()); });
+    if (has_target) FirstLanes{1}.store(gradient + target, broadcast(at_target));
   }
 }
+
+template void cross_entropy_gradient(const CrossEntropyGradient<float>&, std::int64_t, std::int64_t);
+template void cross_entropy_gradient(const CrossEntropyGradient<Bf16>&, std::int64_t, std::int64_t);
+template void cross_entropy_gradient(const CrossEntropyGradient<Fp16>&, std::int64_t, std::int64_t);
 
 }  // namespace trireme::kernels::host::TRIREME_ISA

@@ -6,15 +6,15 @@
 
 namespace trireme::kernels::host::TRIREME_ISA {
 
-template <class T>
-void embedding_forward(const EmbeddingForward<T>& embedding, std::int64_t begin, std::int64_t end) {
+template <class Table, class T>
+void embedding_forward(const EmbeddingForward<Table, T>& embedding, std::int64_t begin, std::int64_t end) {
   const std::int64_t width = embedding.width;
   for (std::int64_t n = begin; n < end; ++n) {
     const std::int64_t id = embedding.ids[n] - embedding.first_id;
     const bool held = id >= 0 && id < embedding.vocab;
     T* y = embedding.y + n * width;
     if (held) {
-      const T* row = embedding.table + id * width;
+      const Table* row = embedding.table + id * width;
       for_columns(width, [&](auto lanes, std::int64_t k) {
         const F32x16 value = lanes.load(row + k);
         lanes.store(y + k, embedding.adds ? lanes.load(y + k) + value : value);
@@ -38,9 +38,11 @@ void embedding_backward(const EmbeddingBackward<T>& embedding, std::int64_t colu
   }
 }
 
-template void embedding_forward(const EmbeddingForward<float>&, std::int64_t, std::int64_t);
-template void embedding_forward(const EmbeddingForward<Bf16>&, std::int64_t, std::int64_t);
-template void embedding_forward(const EmbeddingForward<Fp16>&, std::int64_t, std::int64_t);
+template void embedding_forward(const EmbeddingForward<float, float>&, std::int64_t, std::int64_t);
+template void embedding_forward(const EmbeddingForward<Bf16, Bf16>&, std::int64_t, std::int64_t);
+template void embedding_forward(const EmbeddingForward<Fp16, Fp16>&, std::int64_t, std::int64_t);
+template void embedding_forward(const EmbeddingForward<Bf16, float>&, std::int64_t, std::int64_t);
+template void embedding_forward(const EmbeddingForward<Fp16, float>&, std::int64_t, std::int64_t);
 template void embedding_backward(const EmbeddingBackward<float>&, std::int64_t, std::int64_t);
 template void embedding_backward(const EmbeddingBackward<Bf16>&, std::int64_t, std::int64_t);
 template void embedding_backward(const EmbeddingBackward<Fp16>&, std::int64_t, std::int64_t);

@@ -2,21 +2,18 @@
 
 #include <cstring>
 #include <map>
-#include <span>
 #include <tuple>
-#include <vector>
+#include <utility>
 
 #include "trireme/base/error.hpp"
 
 #include "kernels/host/cut_matmul.hpp"
+#include "kernels/host/gemm_scratch.hpp"
 #include "kernels/host/onednn.hpp"
 
 namespace trireme::kernels {
 
 namespace {
-
-// The largest need is that of a bf16 piece of 256 x 768 summed in fp32: 768 KiB.
-constexpr std::size_t scratch_bytes = std::size_t{1} << 20U;
 
 host::Layout row_major(const tensor::Tensor& matrix) {
   return {.dtype = matrix.dtype, .row_stride = matrix.shape.columns(), .column_stride = 1};
@@ -31,11 +28,9 @@ host::Layout transposed(const tensor::Tensor& matrix) {
 /// Scratch, and the products met so far.
 class Gemm::Engine {
  public:
-  Engine(const device::Device& device, device::Arena& arena) : device_(device), engine_(dnnl::engine::kind::cpu, 0) {
+  Engine(const device::Device& device, device::Arena& arena, Dtype compute)
+      : device_(device), scratch_(device, arena, compute), engine_(dnnl::engine::kind::cpu, 0) {
     host::limit_onednn(device.isa());
-    for (int thread = 0; thread < device.num_threads(); ++thread) {
-      scratch_.push_back(arena.allocate(scratch_bytes, device::MemoryClass::buffers));
-    }
   }
 
   void run(Product product, const host::MatmulShape& shape, const void* a, const void* b, const void* bias, void* c) {
@@ -44,10 +39,12 @@ class Gemm::Engine {
       if (!shape.accumulate) std::memset(c, 0, static_cast<std::size_t>(shape.m * shape.n) * size_of(shape.c.dtype));
       return;
     }
-    prepared(product, shape).run(device_, a, b, bias, c);
+    prepared(product, shape).run(a, b, bias, c);
     flop_ += 2.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k);
+    if (between_) between_();
   }
 
+  void call_between(std::function<void()> between) { between_ = std::move(between); }
   [[nodiscard]] double flop() const noexcept { return flop_; }
 
  private:
@@ -55,17 +52,19 @@ class Gemm::Engine {
     const auto key = std::make_tuple(product, shape);
     const auto found = products_.find(key);
     if (found != products_.end()) return found->second;
-    return products_.try_emplace(key, engine_, product, shape, scratch_, scratch_bytes).first->second;
+    return products_.try_emplace(key, device_, engine_, product, shape, scratch_).first->second;
   }
 
   const device::Device& device_;
+  host::GemmScratch scratch_;
   dnnl::engine engine_;
-  std::vector<void*> scratch_;
   std::map<std::tuple<Product, host::MatmulShape>, host::CutMatmul> products_;
+  std::function<void()> between_;
   double flop_ = 0;
 };
 
-Gemm::Gemm(const device::Device& device, device::Arena& arena) : engine_(std::make_unique<Engine>(device, arena)) {}
+Gemm::Gemm(const device::Device& device, device::Arena& arena, Dtype compute)
+    : engine_(std::make_unique<Engine>(device, arena, compute)) {}
 Gemm::~Gemm() = default;
 
 void Gemm::forward(const tensor::Tensor& x, const tensor::Tensor& weight, const tensor::Tensor& bias,
@@ -117,6 +116,10 @@ void Gemm::backward_weight(const tensor::Tensor& dy, const tensor::Tensor& x, co
                 .c = row_major(dweight),
                 .accumulate = write == Write::add},
                dy.data, x.data, nullptr, dweight.data);
+}
+
+void Gemm::call_between(std::function<void()> between) {
+  engine_->call_between(std::move(between));
 }
 
 double Gemm::flop() const noexcept {

@@ -6,6 +6,8 @@
 #include "trireme/base/error.hpp"
 #include "trireme/kernels/gemm.hpp"
 
+#include "kernels/element.hpp"
+
 namespace trireme::kernels {
 
 namespace {
@@ -27,29 +29,17 @@ class Numbers {
 };
 
 void fill(const Tensor& target, Numbers& numbers) {
-  for (std::int64_t i = 0; i < target.size(); ++i) {
-    const float value = numbers.next();
-    switch (target.dtype) {
-      case Dtype::f32:
-        target.as<float>()[i] = value;
-        break;
-      case Dtype::bf16: {
-        std::uint32_t bits = 0;
-        std::memcpy(&bits, &value, sizeof bits);
-        target.as<Bf16>()[i].bits = static_cast<std::uint16_t>(bits >> 16U);
-        break;
-      }
-      default:
-        throw InputError("cannot try sums of this element type (fp32 and bf16 are known)");
-    }
-  }
+  with_element_type(target.dtype, [&](auto element) {
+    using T = decltype(element);
+    for (std::int64_t i = 0; i < target.size(); ++i) target.as<T>()[i] = from_float<T>(numbers.next());
+  });
 }
 
 /// The tensors of a product in an arena; its output is fp32.
 struct Trial {
   Trial(const device::Device& device, device::Arena& arena, Product of, std::int64_t num_tokens, std::int64_t in,
         std::int64_t out, Dtype dtype)
-      : gemm(device, arena), product(of) {
+      : gemm(device, arena, dtype), product(of) {
     const auto make = [&](Product made_by, std::int64_t rows, std::int64_t columns) {
       return tensor::allocate(arena, {rows, columns}, made_by == of ? Dtype::f32 : dtype, MemoryClass::buffers);
     };

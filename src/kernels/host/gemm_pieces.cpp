@@ -29,11 +29,11 @@ constexpr std::int64_t half_columns = 768;
 Limits limits_of(Product product) {
   switch (product) {
     case Product::forward:
-      return {.rows = 512, .columns = 1024, .min_rows = 256, .min_columns = 192, .depth = 1024};
+      return {.rows = max_piece_rows, .columns = 1024, .min_rows = 256, .min_columns = 192, .depth = max_piece_depth};
     case Product::backward_input:
-      return {.rows = 512, .columns = 1024, .min_rows = 128, .min_columns = 384, .depth = 1024};
+      return {.rows = max_piece_rows, .columns = 1024, .min_rows = 128, .min_columns = 384, .depth = max_piece_depth};
     case Product::backward_weight:
-      return {.rows = 512, .columns = 1024, .min_rows = 64, .min_columns = 192, .depth = 512};
+      return {.rows = max_piece_rows, .columns = 1024, .min_rows = 64, .min_columns = 192, .depth = 512};
   }
   return {};
 }

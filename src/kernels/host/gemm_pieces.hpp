@@ -8,6 +8,16 @@
 
 namespace trireme::kernels::host {
 
+/// No piece that is summed in fp32 is larger.
+inline constexpr std::int64_t max_piece_rows = 512;
+inline constexpr std::int64_t max_piece_columns = 1056;  // 1024 rounded up to the library's register tile
+inline constexpr std::int64_t max_piece_depth = 1024;
+
+/// Floats from line to line of a piece in scratch: whole cache lines, and no power of two.
+[[nodiscard]] constexpr std::int64_t line_stride_of(std::int64_t length) {
+  return (length / 16 + 2) * 16;
+}
+
 /// One dim cut in equal pieces; the last one may be smaller.
 class Cut {
  public:

@@ -16,9 +16,17 @@ namespace host {
 
 namespace {
 
-bool uses_avx512(dnnl::cpu_isa isa) {
-  return (static_cast<unsigned>(isa) & static_cast<unsigned>(dnnl::cpu_isa::avx512_core)) ==
-         static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
+dnnl::cpu_isa cap_of(device::Isa isa) {
+  switch (isa) {
+    case device::Isa::amx:
+      return dnnl::cpu_isa::avx512_core_amx;
+    case device::Isa::avx512_bf16:
+      return dnnl::cpu_isa::avx512_core_bf16;
+    case device::Isa::avx512:
+      return dnnl::cpu_isa::avx512_core;
+    default:
+      return dnnl::cpu_isa::avx2;
+  }
 }
 
 }  // namespace
@@ -38,15 +46,14 @@ dnnl::memory::data_type onednn_type(Dtype dtype) {
 }
 
 void limit_onednn(device::Isa isa) {
-  if (device::detect_isa() < device::Isa::avx512) return;
-  const bool wanted = isa == device::Isa::avx512;
-  if (!wanted) dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx2);
-  if (uses_avx512(dnnl::get_effective_cpu_isa()) != wanted) {
-    throw SystemError(
-        fmt::format("cannot give oneDNN the instruction set `{}` (it already works with another one in "
-                    "this process) use one set per process",
-                    device::name_of(isa)));
-  }
+  if (device::detect_isa() < device::Isa::avx2) return;
+  // Refused when the library works already: what counts is whether it works with this very set.
+  static_cast<void>(dnnl::set_max_cpu_isa(cap_of(isa)));
+  if (dnnl::get_effective_cpu_isa() == cap_of(isa)) return;
+  throw SystemError(
+      fmt::format("cannot give oneDNN the instruction set `{}` (it already works with another one in "
+                  "this process) use one set per process",
+                  device::name_of(isa)));
 }
 
 void throw_onednn_error(const dnnl::error& error, const std::string& doing) {

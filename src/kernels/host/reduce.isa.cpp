@@ -69,7 +69,8 @@ void add_blocks(std::int64_t blocks, std::int64_t stride, std::int64_t count, fl
   });
 }
 
-bool finite_run(std::int64_t count, const float* values) {
+template <class T>
+bool finite_run(std::int64_t count, const T* values) {
   // The largest magnitude as an integer: NaN and infinities lie above all finite numbers.
   const U32x16 magnitude = broadcast(0x7FFFFFFFU);
   U32x16 largest = broadcast(0U);
@@ -83,5 +84,8 @@ bool finite_run(std::int64_t count, const float* values) {
 template void sum_rows(std::int64_t, std::int64_t, const float*, float*);
 template void sum_rows(std::int64_t, std::int64_t, const Bf16*, float*);
 template void sum_rows(std::int64_t, std::int64_t, const Fp16*, float*);
+template bool finite_run(std::int64_t, const float*);
+template bool finite_run(std::int64_t, const Bf16*);
+template bool finite_run(std::int64_t, const Fp16*);
 
 }  // namespace trireme::kernels::host::TRIREME_ISA

@@ -24,6 +24,6 @@ TRIREME_ISA_DECLARE(void add_blocks(std::int64_t blocks, std::int64_t stride, st
                                     bool adds, float* out))
 
 /// True when every element is finite.
-TRIREME_ISA_DECLARE(bool finite_run(std::int64_t count, const float* values))
+TRIREME_ISA_DECLARE(template <class T> bool finite_run(std::int64_t count, const T* values))
 
 }  // namespace trireme::kernels::host

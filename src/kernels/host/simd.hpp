@@ -81,9 +81,9 @@ TRIREME_INLINE double sum(F64x16 a) {
 TRIREME_INLINE U32x16 bf16_bits_of(F32x16 a) {
   const U32x16 bits = bits_of(a);
   const U32x16 odd = shift_right<16>(bits) & broadcast(1U);
-  const U32x16 rounded = shift_right<16>(bits + broadcast(0x7FFFU) + odd);
-  const U32x16 quiet = shift_right<16>(bits) | broadcast(0x0040U);
-  return select(equal(a, a), rounded, quiet);
+  const U32x16 rounded = bits + (broadcast(0x7FFFU) + odd);
+  const U32x16 quiet = bits | broadcast(0x00400000U);
+  return shift_right<16>(select(equal(a, a), rounded, quiet));
 }
 TRIREME_INLINE F32x16 load(const Bf16* p) {
   return float_of(shift_left<16>(load_u16(p)));

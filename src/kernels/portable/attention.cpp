@@ -1,6 +1,7 @@
 #include "kernels/portable/attention.hpp"
 
 #include <cmath>
+#include <type_traits>
 
 #include <Kokkos_Core.hpp>
 
@@ -125,10 +126,10 @@ struct QueryGradient {
 };
 
 /// dk and dv of one key.
-template <class T>
+template <class T, class Gradient>
 struct KeyGradient {
   BackwardInputs<T> in;
-  T *dk, *dv;
+  Gradient *dk, *dv;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::int64_t index) const {
     const std::int64_t g = index % in.shape.kv_heads;
@@ -143,8 +144,8 @@ struct KeyGradient {
       }
     }
     for (std::int64_t d = 0; d < in.shape.head_size; ++d) {
-      dk[index * in.shape.head_size + d] = from_float<T>(key_sums[d]);
-      dv[index * in.shape.head_size + d] = from_float<T>(value_sums[d]);
+      dk[index * in.shape.head_size + d] = from_float<Gradient>(key_sums[d]);
+      dv[index * in.shape.head_size + d] = from_float<Gradient>(value_sums[d]);
     }
   }
 
@@ -190,8 +191,16 @@ void attention_backward(const AttentionShape& shape, const Dropout& dropout, con
     Kokkos::parallel_for("trireme::attention_query_gradient", Kokkos::RangePolicy<>(0, log_sum_exp.size()),
                          QueryGradient<T>{inputs, dq.as<T>()});
     const std::int64_t num_keys = shape.batch * shape.keys * shape.kv_heads;
-    Kokkos::parallel_for("trireme::attention_key_gradient", Kokkos::RangePolicy<>(0, num_keys),
-                         KeyGradient<T>{inputs, dk.as<T>(), dv.as<T>()});
+    const auto differentiate_keys = [&](auto* dkeys, auto* dvalues) {
+      using Gradient = std::remove_pointer_t<decltype(dkeys)>;
+      Kokkos::parallel_for("trireme::attention_key_gradient", Kokkos::RangePolicy<>(0, num_keys),
+                           KeyGradient<T, Gradient>{inputs, dkeys, dvalues});
+    };
+    if (dk.dtype == q.dtype) {
+      differentiate_keys(dk.as<T>(), dv.as<T>());
+    } else {
+      differentiate_keys(dk.as<float>(), dv.as<float>());
+    }
   });
 }
 

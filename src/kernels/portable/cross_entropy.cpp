@@ -4,6 +4,8 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "kernels/element.hpp"
+
 namespace trireme::kernels::portable {
 
 namespace {
@@ -71,18 +73,23 @@ struct SliceCombiner {
   }
 };
 
+template <class T>
 struct RowGradient {
-  CrossEntropySlice slice;
+  CrossEntropyGradient<T> p;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::int64_t row) const {
-    float* x = slice.logits + row * slice.padded;
-    const float coefficient = slice.coefficients[row];
-    const float* all = slice.normalizer + 2 * row;
+    const CrossEntropySlice& slice = p.slice;
+    const float* x = slice.logits + row * slice.padded;
+    T* gradient = p.gradient + row * p.stride;
+    const float coefficient = p.coefficients[row];
+    const float* all = p.normalizer + 2 * row;
     const float factor =
         coefficient * expf(slice.statistics[num_statistics * row + statistic_largest] - all[0]) / all[1];
     const std::int64_t target = target_of(slice, row);
+    // In ascending order, since the gradient may lie over the logits.
     for (std::int64_t i = 0; i < slice.padded; ++i) {
-      x[i] = i < slice.vocab && coefficient != 0 ? x[i] * factor - (i == target ? coefficient : 0.0F) : 0.0F;
+      gradient[i] = from_float<T>(
+          i < slice.vocab && coefficient != 0 ? x[i] * factor - (i == target ? coefficient : 0.0F) : 0.0F);
     }
   }
 };
@@ -97,8 +104,14 @@ void cross_entropy_combine(const CrossEntropySlices& slices) {
   Kokkos::parallel_for("trireme::cross_entropy_combine", Kokkos::RangePolicy<>(0, slices.rows), SliceCombiner{slices});
 }
 
-void cross_entropy_gradient(const CrossEntropySlice& slice) {
-  Kokkos::parallel_for("trireme::cross_entropy_gradient", Kokkos::RangePolicy<>(0, slice.rows), RowGradient{slice});
+template <class T>
+void cross_entropy_gradient(const CrossEntropyGradient<T>& gradient) {
+  Kokkos::parallel_for("trireme::cross_entropy_gradient", Kokkos::RangePolicy<>(0, gradient.slice.rows),
+                       RowGradient<T>{gradient});
 }
+
+template void cross_entropy_gradient(const CrossEntropyGradient<float>&);
+template void cross_entropy_gradient(const CrossEntropyGradient<Bf16>&);
+template void cross_entropy_gradient(const CrossEntropyGradient<Fp16>&);
 
 }  // namespace trireme::kernels::portable

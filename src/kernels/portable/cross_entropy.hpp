@@ -7,6 +7,7 @@ namespace trireme::kernels::portable {
 
 void cross_entropy_statistics(const CrossEntropySlice& slice);
 void cross_entropy_combine(const CrossEntropySlices& slices);
-void cross_entropy_gradient(const CrossEntropySlice& slice);
+template <class T>
+void cross_entropy_gradient(const CrossEntropyGradient<T>& gradient);
 
 }  // namespace trireme::kernels::portable

@@ -9,9 +9,9 @@ namespace trireme::kernels::portable {
 namespace {
 
 /// One element of y.
-template <class T>
+template <class Table, class T>
 struct TableReader {
-  EmbeddingForward<T> embedding;
+  EmbeddingForward<Table, T> embedding;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::int64_t i) const {
     const std::int64_t n = i / embedding.width;
@@ -40,10 +40,10 @@ struct ColumnAdder {
 
 }  // namespace
 
-template <class T>
-void embedding_forward(const EmbeddingForward<T>& embedding) {
+template <class Table, class T>
+void embedding_forward(const EmbeddingForward<Table, T>& embedding) {
   Kokkos::parallel_for("trireme::embedding_forward", Kokkos::RangePolicy<>(0, embedding.tokens * embedding.width),
-                       TableReader<T>{embedding});
+                       TableReader<Table, T>{embedding});
 }
 
 template <class T>
@@ -52,9 +52,11 @@ void embedding_backward(const EmbeddingBackward<T>& embedding) {
                        ColumnAdder<T>{embedding});
 }
 
-template void embedding_forward(const EmbeddingForward<float>&);
-template void embedding_forward(const EmbeddingForward<Bf16>&);
-template void embedding_forward(const EmbeddingForward<Fp16>&);
+template void embedding_forward(const EmbeddingForward<float, float>&);
+template void embedding_forward(const EmbeddingForward<Bf16, Bf16>&);
+template void embedding_forward(const EmbeddingForward<Fp16, Fp16>&);
+template void embedding_forward(const EmbeddingForward<Bf16, float>&);
+template void embedding_forward(const EmbeddingForward<Fp16, float>&);
 template void embedding_backward(const EmbeddingBackward<float>&);
 template void embedding_backward(const EmbeddingBackward<Bf16>&);
 template void embedding_backward(const EmbeddingBackward<Fp16>&);

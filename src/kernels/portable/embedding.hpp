@@ -5,8 +5,8 @@
 
 namespace trireme::kernels::portable {
 
-template <class T>
-void embedding_forward(const EmbeddingForward<T>& embedding);
+template <class Table, class T>
+void embedding_forward(const EmbeddingForward<Table, T>& embedding);
 template <class T>
 void embedding_backward(const EmbeddingBackward<T>& embedding);
 

@@ -51,6 +51,17 @@ TEST(OnAll, CarriesTheWordsOfForeignExceptions) {
   EXPECT_EQ(words_of([&] { on_all(world(), work); }), "3 out of cheese");
 }
 
+TEST(OnAll, LetsAFailureOfTheLibraryPassWithoutAnotherCollective) {
+  // On one rank only: what was collective here would wait for ever, or meet the barrier below.
+  if (world().rank() == world().size() - 1) {
+    EXPECT_THROW(on_all(world(), [] { throw CommunicationError("lost"); }), CommunicationError);
+    if (world().rank() == 0) {
+      EXPECT_THROW(on_root(world(), [] { throw CommunicationError("lost"); }), CommunicationError);
+    }
+  }
+  world().barrier();
+}
+
 TEST(AllArrive, IsTrueOnAllRanksWhenAllCome) {
   EXPECT_TRUE(world().all_arrive(60));
 }

@@ -149,15 +149,16 @@ TEST(ReduceScatter, RunsManyAtOnceWhateverTheOrderOfPolling) {
   for (int i = 0; i < num_objects; ++i) EXPECT_EQ(wrong_elements(data[static_cast<std::size_t>(i)], cuts, i), 0);
 }
 
+template <class T>
 void gather_and_compare(const Cuts& cuts) {
-  PieceAllGather gather(world(), cuts, 7);
+  PieceAllGather gather(world(), cuts, 7, sizeof(T));
   for (int round = 0; round < 2; ++round) {
-    std::vector<float> data(static_cast<std::size_t>(cuts.back()), -1);
+    std::vector<T> data(static_cast<std::size_t>(cuts.back()), static_cast<T>(-1));
     for (int rank = 0; rank < world().size(); ++rank) {
       const auto piece = static_cast<std::size_t>(owned_piece(rank, world().size()));
       if (rank != world().rank()) continue;
       for (std::int64_t i = cuts[piece]; i < cuts[piece + 1]; ++i) {
-        data[static_cast<std::size_t>(i)] = static_cast<float>(i + round);
+        data[static_cast<std::size_t>(i)] = static_cast<T>(i + round);
       }
     }
     gather.start(data.data());
@@ -166,15 +167,23 @@ void gather_and_compare(const Cuts& cuts) {
     }
     std::int64_t wrong = 0;
     for (std::int64_t i = 0; i < cuts.back(); ++i) {
-      wrong += data[static_cast<std::size_t>(i)] != static_cast<float>(i + round);
+      wrong += data[static_cast<std::size_t>(i)] != static_cast<T>(i + round);
     }
     EXPECT_EQ(wrong, 0) << cuts.back() << " elements";
   }
 }
 
 TEST(AllGather, FillsInAllPieces) {
-  for (std::int64_t elements : sizes) gather_and_compare(even_cuts(elements));
-  for (std::int64_t elements : sizes) gather_and_compare(uneven_cuts(elements));
+  for (std::int64_t elements : sizes) gather_and_compare<float>(even_cuts(elements));
+  for (std::int64_t elements : sizes) gather_and_compare<float>(uneven_cuts(elements));
+}
+
+TEST(AllGather, TakesElementsOfAnySize) {
+  for (std::int64_t elements : sizes) {
+    gather_and_compare<std::uint8_t>(uneven_cuts(elements));
+    gather_and_compare<std::uint16_t>(uneven_cuts(elements));
+    gather_and_compare<double>(uneven_cuts(elements));
+  }
 }
 
 }  // namespace

@@ -65,10 +65,14 @@ void expect_equal_to_one_rank(BlockCase of) {
   of.micro_batches = 2;
   const auto self = comm::make_self_communicator();
   for (const std::int64_t slices : slice_counts()) {
-    SCOPED_TRACE(std::to_string(slices) + " slices, " + std::to_string(of.rows()) + " rows");
-    BlockRun run(world(), slices, fitted(of, slices));
-    const Outcome mine = run.run();
-    expect_same(run.rig(), of.rows(), mine, BlockRun(*self, slices, fitted(of, slices)).run());
+    for (const Dtype compute : {Dtype::f32, Dtype::bf16, Dtype::f16}) {
+      SCOPED_TRACE(std::to_string(slices) + " slices, " + std::to_string(of.rows()) + " rows, " +
+                   std::string(name_of(compute)));
+      of.compute = compute;
+      BlockRun run(world(), slices, fitted(of, slices));
+      const Outcome mine = run.run();
+      expect_same(run.rig(), of.rows(), mine, BlockRun(*self, slices, fitted(of, slices)).run());
+    }
   }
 }
 
@@ -123,11 +127,24 @@ void expect_ends_equal(EndsCase of) {
   of.micro_batches = 2;
   const auto self = comm::make_self_communicator();
   for (const std::int64_t slices : slice_counts()) {
-    SCOPED_TRACE(std::to_string(slices) + " slices, vocabulary of " + std::to_string(of.vocab));
-    EndsRun run(world(), slices, of);
-    const Outcome mine = run.run();
-    expect_same(run.rig(), of.rows(), mine, EndsRun(*self, slices, of).run());
+    for (const Dtype compute : {Dtype::f32, Dtype::bf16, Dtype::f16}) {
+      SCOPED_TRACE(std::to_string(slices) + " slices, vocabulary of " + std::to_string(of.vocab) + ", " +
+                   std::string(name_of(compute)));
+      of.compute = compute;
+      EndsRun run(world(), slices, of);
+      const Outcome mine = run.run();
+      expect_same(run.rig(), of.rows(), mine, EndsRun(*self, slices, of).run());
+    }
   }
+}
+
+TEST(TensorGrids, BlockOfAnOddNumberOfRowsIsEqualToOneRank) {
+  BlockCase of = llama_like();
+  of.batch = 1;
+  of.tokens = 13;
+  of.width = 21;
+  of.head_width = 10;
+  expect_equal_to_one_rank(of);
 }
 
 TEST(TensorGrids, EmbeddingAndTiedHeadAreEqualToOneRank) {

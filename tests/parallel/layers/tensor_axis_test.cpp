@@ -130,5 +130,19 @@ TEST(TensorAxisOfRanks, TrafficIsCountedByKind) {
   EXPECT_EQ(counted(Traffic::head).calls, 0);
 }
 
+TEST(TensorAxisOfRanks, HalfPrecisionGathersHalfTheBytesAndSendsPartialSumsWhole) {
+  const std::int64_t size = world().size();
+  TensorAxisOptions options = two_slices_a_rank(2 * size);
+  options.compute = Dtype::bf16;
+  Rig rig(world(), options, 48);
+  const std::int64_t rows = 6 * size;
+  test::Typed own(rig.device(), std::vector<float>(6 * width), {6, width}, Dtype::bf16);
+  static_cast<void>(rig.axis().gather_rows(own.tensor(), rows, Traffic::attention));
+  rig.axis().reduce_rows(rig.axis().partial_rows(rows, own.tensor()), own.tensor(), Traffic::mlp);
+  const auto sent = [&](Traffic kind) { return rig.axis().traffic()[static_cast<std::size_t>(kind)].sent_bytes; };
+  EXPECT_EQ(sent(Traffic::attention), (size - 1) * 6 * width * 2);
+  EXPECT_EQ(sent(Traffic::mlp), (size - 1) * 6 * width * 4);
+}
+
 }  // namespace
 }  // namespace trireme::layers

@@ -1,8 +1,11 @@
 // What a rank keeps of the state, for checkpoints and for the memory plan.
 #include <map>
+#include <numeric>
 #include <string>
 
 #include <gtest/gtest.h>
+
+#include "trireme/kernels/random.hpp"
 
 #include "parallel/optim/toy_training.hpp"
 #include "parallel/parallel.hpp"
@@ -14,14 +17,18 @@ using testing::ToyOptions;
 using testing::ToyTraining;
 using testing::world;
 
+constexpr Dtype computes[] = {Dtype::f32, Dtype::bf16, Dtype::f16};
+
 /// One rank a group, half of the ranks (or all), all of them, at every ZeRO stage.
-std::vector<ToyOptions> all_options() {
+std::vector<ToyOptions> all_options(Dtype compute = Dtype::f32) {
   std::vector<ToyOptions> result;
   const int size = world().size();
   for (const int zero_stage : {0, 1, 2, 3}) {
     for (const int group : {1, size % 2 == 0 ? size / 2 : size, size}) {
       if (zero_stage == 0 && group > 1) continue;
-      result.push_back({.sum = {.ranks = size, .group = group, .sharded = zero_stage >= 2}, .zero_stage = zero_stage});
+      result.push_back({.sum = {.ranks = size, .group = group, .sharded = zero_stage >= 2},
+                        .zero_stage = zero_stage,
+                        .compute = compute});
     }
   }
   return result;
@@ -76,9 +83,9 @@ std::int64_t count_wrong(ToyTraining& training) {
       if (!parameter->tied_to.empty()) continue;
       const tensor::Shape& offset = parameter->shard.offset;
       const std::int64_t first = offset[0] * (offset.num_dims() == 2 ? parameter->global_shape[1] : 1);
-      for (std::int64_t i = 0; i < parameter->weight.size(); ++i) {
-        wrong += parameter->weight.as<float>()[i] != static_cast<float>(first + i);
-      }
+      std::vector<float> expected(static_cast<std::size_t>(parameter->weight.size()));
+      std::iota(expected.begin(), expected.end(), static_cast<float>(first));
+      wrong += !testing::holds(parameter->weight, expected.data());
     }
     training.weights().release(bucket);
   }
@@ -86,12 +93,14 @@ std::int64_t count_wrong(ToyTraining& training) {
 }
 
 TEST(State, OnceLoadedReachesEveryRank) {
-  for (const ToyOptions& options : all_options()) {
-    SCOPED_TRACE(text_of(options));
-    ToyTraining training(world(), options);
-    training.step();
-    load_numbers(training);
-    EXPECT_EQ(count_wrong(training), 0);
+  for (const Dtype compute : computes) {
+    for (const ToyOptions& options : all_options(compute)) {
+      SCOPED_TRACE(text_of(options));
+      ToyTraining training(world(), options);
+      training.step();
+      load_numbers(training);
+      EXPECT_EQ(count_wrong(training), 0);
+    }
   }
 }
 
@@ -115,31 +124,43 @@ TEST(State, TrainingGoesOnAlikeAfterLoadingAtEveryStage) {
   }
 }
 
+void draw(ToyTraining& training) {
+  for (tensor::Parameter& parameter : training.store().all()) {
+    parameter.initial = tensor::Initial::normal;
+    parameter.deviation = 0.02;
+  }
+  training.weights().draw(7);
+}
+
+void expect_weights_of(ToyTraining& alone, ToyTraining& shared) {
+  for (int bucket = 0; bucket < shared.weights().num_buckets(); ++bucket) {
+    shared.weights().acquire(bucket);
+    const std::vector<tensor::Parameter*> mine = shared.store().bucket(bucket);
+    const std::vector<tensor::Parameter*> theirs = alone.store().bucket(bucket);
+    for (std::size_t i = 0; i < mine.size(); ++i) {
+      if (!mine[i]->tied_to.empty()) continue;
+      EXPECT_TRUE(testing::holds(mine[i]->weight, theirs[i]->weight.as<float>())) << mine[i]->name;
+    }
+    shared.weights().release(bucket);
+  }
+}
+
 TEST(State, FirstWeightsAreThoseOfOneRank) {
   const auto self = comm::make_self_communicator();
-  for (const ToyOptions& options : all_options()) {
-    SCOPED_TRACE(text_of(options));
-    ToyTraining shared(world(), options);
-    ToyTraining alone(*self, {.zero_stage = 1});
-    for (ToyTraining* training : {&shared, &alone}) {
-      for (tensor::Parameter& parameter : training->store().all()) {
-        parameter.initial = tensor::Initial::normal;
-        parameter.deviation = 0.02;
-      }
-      training->weights().draw(7);
-    }
-    for (int bucket = 0; bucket < shared.weights().num_buckets(); ++bucket) {
-      shared.weights().acquire(bucket);
-      const std::vector<tensor::Parameter*> mine = shared.store().bucket(bucket);
-      const std::vector<tensor::Parameter*> theirs = alone.store().bucket(bucket);
-      for (std::size_t i = 0; i < mine.size(); ++i) {
-        std::int64_t wrong = 0;
-        for (std::int64_t e = 0; mine[i]->tied_to.empty() && e < mine[i]->weight.size(); ++e) {
-          wrong += mine[i]->weight.as<float>()[e] != theirs[i]->weight.as<float>()[e];
-        }
-        EXPECT_EQ(wrong, 0) << mine[i]->name;
-      }
-      shared.weights().release(bucket);
+  ToyTraining alone(*self, {.zero_stage = 1});
+  draw(alone);
+  for (const tensor::Parameter& parameter : alone.store().all()) {
+    if (!parameter.tied_to.empty()) continue;
+    std::vector<float> expected(static_cast<std::size_t>(parameter.weight.size()));
+    kernels::draw_initial(device::Device({}), 7, parameter, parameter.shard, expected.data());
+    EXPECT_TRUE(testing::holds(parameter.weight, expected.data())) << parameter.name;
+  }
+  for (const Dtype compute : computes) {
+    for (const ToyOptions& options : all_options(compute)) {
+      SCOPED_TRACE(text_of(options));
+      ToyTraining shared(world(), options);
+      draw(shared);
+      expect_weights_of(alone, shared);
     }
   }
 }

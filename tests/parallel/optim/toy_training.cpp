@@ -1,9 +1,12 @@
 #include "parallel/optim/toy_training.hpp"
 
-#include <cstring>
+#include <algorithm>
+#include <cstddef>
 #include <limits>
 
 #include <fmt/format.h>
+
+#include "trireme/kernels/cast.hpp"
 
 namespace trireme::testing {
 namespace {
@@ -47,7 +50,9 @@ std::int64_t first_element(const tensor::Shard& shard) {
 }
 
 optim::WeightsOptions weights_options(const ToyOptions& options) {
-  return {.sharded = options.zero_stage == 3, .in_turn = {{.buckets = {first_block, first_block + 1, last_block}}}};
+  return {.sharded = options.zero_stage == 3,
+          .compute = options.compute,
+          .in_turn = {{.buckets = {first_block, first_block + 1, last_block}}}};
 }
 
 optim::GradientSyncOptions sync_options(const ToyOptions& options) {
@@ -66,9 +71,17 @@ void poison_gaps(const optim::BucketLayout& layout, float* memory, std::int64_t 
 }  // namespace
 
 std::string text_of(const ToyOptions& options) {
-  return fmt::format("ZeRO {}, group {}, {} micro-batches in {} lanes{}{}", options.zero_stage, options.sum.group,
+  return fmt::format("ZeRO {}, group {}, {} micro-batches in {} lanes{}{}, {}", options.zero_stage, options.sum.group,
                      options.sum.micro_batches, options.sum.lanes, options.sum.sharded ? ", sharded" : "",
-                     options.tied ? ", tied" : "");
+                     options.tied ? ", tied" : "", name_of(options.compute));
+}
+
+bool holds(const tensor::Tensor& weight, const float* numbers) {
+  std::vector<float> source(numbers, numbers + weight.size());
+  std::vector<std::byte> expected(weight.bytes());
+  kernels::cast(device::Device({}), {.data = source.data(), .shape = weight.shape},
+                {.data = expected.data(), .shape = weight.shape, .dtype = weight.dtype});
+  return std::equal(expected.begin(), expected.end(), static_cast<const std::byte*>(weight.data));
 }
 
 void fill_store(tensor::ParameterStore& store, const ToyOptions& options) {
@@ -117,8 +130,10 @@ void ToyTraining::read(int bucket) {
   if (reference_ == nullptr) return;
   for (const tensor::Parameter* each : store_.bucket(bucket)) {
     if (!each->tied_to.empty() || each->weight.size() == 0) continue;
+    const bool is_matrix = each->global_shape.num_dims() == 2;
     const float* const expected = reference_->at(each->name).weight.data() + first_element(each->shard);
-    wrong_weights_ += std::memcmp(each->weight.data, expected, each->weight.bytes()) != 0;
+    wrong_weights_ += each->weight.dtype != (is_matrix ? options_.compute : Dtype::f32);
+    wrong_weights_ += !holds(each->weight, expected);
   }
 }
 

@@ -22,10 +22,14 @@ struct ToyOptions {
   int zero_stage = 1;
   bool tied = true;
   bool only_small = false;  ///< all but vectors of 2 elements frozen
+  Dtype compute = Dtype::f32;
 };
 
-/// `ZeRO 2, group 4, 2 micro-batches in 1 lanes, tied`, for traces.
+/// `ZeRO 2, group 4, 2 micro-batches in 1 lanes, tied, fp32`, for traces.
 [[nodiscard]] std::string text_of(const ToyOptions& options);
+
+/// True when the weight that a layer reads is these fp32 numbers, rounded to its type, bit for bit.
+[[nodiscard]] bool holds(const tensor::Tensor& weight, const float* numbers);
 
 /// The entries of the toy model: sizes that nothing divides, tables in two slices, one row, pairs, an empty tensor, a
 /// frozen one, a replica that does not count, a vector of several runs, a bucket number without any.
@@ -38,7 +42,7 @@ class ToyTraining {
 
   /// One step of this rank's micro-batches: gradients, norm, update with a clip that bites.
   void step();
-  /// Tells whether the weights that a layer would read are those of the reference, bit for bit.
+  /// Tells whether the weights that a layer would read are those of the reference (rounded), bit for bit.
   void check_against(const ToyReference* reference) { reference_ = reference; }
   [[nodiscard]] std::int64_t wrong_weights() const noexcept { return wrong_weights_; }
 

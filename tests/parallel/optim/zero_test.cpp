@@ -119,6 +119,16 @@ TEST_P(EveryStage, LeavesEveryBitInEveryGroupWithLanes) {
   }
 }
 
+TEST_P(EveryStage, RoundsTheSameMastersInHalfPrecision) {
+  for (const Dtype compute : {Dtype::bf16, Dtype::f16}) {
+    for (int group : divisors(world().size())) {
+      ToyOptions options = options_of(GetParam(), group, 2, 1, group % 2 == 1);
+      options.compute = compute;
+      expect_equal_bits(options);
+    }
+  }
+}
+
 TEST_P(EveryStage, LeavesEveryBitWhenOnlyVectorsOfTwoElementsLearn) {
   ToyOptions options = options_of(GetParam(), world().size(), 1, 1);
   options.only_small = true;

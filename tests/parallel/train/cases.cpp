@@ -36,6 +36,9 @@ micro = 1
 [learning_rate]
 peak = 1e-2
 warmup_steps = 3
+[precision]
+loss_scale_initial = 1024
+loss_scale_window = 2
 )";
 
 /// Grids that round otherwise stay close only where training does not blow rounding up: hence the small learning rate,
@@ -56,10 +59,42 @@ epsilon = 1e-6
 [learning_rate]
 peak = 1e-3
 warmup_steps = 3
+[precision]
+loss_scale_initial = 1024
+loss_scale_window = 2
 )";
 
+constexpr const char* llama_text = R"(
+[model]
+layers = 8
+width = 320
+heads = 8
+kv_heads = 2
+mlp_width = 864
+vocab = 2003
+norm = "rmsnorm"
+activation = "swiglu"
+position = "rotary"
+bias = false
+tied_embeddings = false
+[batch]
+global = 8
+[learning_rate]
+peak = 1e-3
+warmup_steps = 3
+[numerics]
+grid_invariant = true
+[precision]
+loss_scale_initial = 1024
+loss_scale_window = 2
+)";
+
+/// Of the order of Base.
+constexpr std::array base_names{"tiny", "odd", "llama"};
+constexpr std::array base_texts{tiny_text, odd_text, llama_text};
+
 const char* name_of(Base base) {
-  return base == Base::tiny ? "tiny" : "odd";
+  return base_names.at(static_cast<std::size_t>(base));
 }
 
 /// Random tokens; with a mask, the rows count differently many of them.
@@ -96,16 +131,17 @@ bool divides(std::int64_t divisor, std::int64_t number) {
   return number % divisor == 0;
 }
 
-std::vector<Factor> tiny_factors() {
+std::vector<Factor> tiny_factors(const Precisions& precisions) {
   return {{"grid.data", {"1", "2", "4", "8"}},
           {"grid.tensor", {"1", "2", "4"}},
           {"grid.pipeline", {"1", "2", "4"}},
           {"pipeline.schedule", {"1f1b", "naive", "gpipe", "interleaved", "zero_bubble", "zero_bubble_h2"}},
           {"sharding.zero_stage", {"0", "1", "2", "3"}},
-          {"recompute.mode", {"none", "selective", "full"}}};
+          {"recompute.mode", {"none", "selective", "full"}},
+          {"precision.compute", precisions}};
 }
 
-std::vector<Factor> odd_factors() {
+std::vector<Factor> odd_factors(const Precisions& precisions) {
   return {{"grid.data", {"1", "2", "3", "4"}},
           {"grid.tensor", {"1", "2", "3"}},
           {"grid.pipeline", {"1", "2", "3", "4"}},
@@ -126,7 +162,22 @@ std::vector<Factor> odd_factors() {
           {"numerics.grid_invariant", {"true", "false"}},
           {"numerics.data_lanes", {"0", "2", "4"}},
           {"numerics.tensor_slices", {"0", "2"}},
-          {"batch.micro", {"1", "2"}}};
+          {"batch.micro", {"1", "2"}},
+          {"precision.compute", precisions}};
+}
+
+std::vector<Factor> llama_factors(const Precisions& precisions) {
+  return {{"grid.data", {"1", "2", "4", "8"}},
+          {"grid.tensor", {"1", "2", "4", "8"}},
+          {"grid.pipeline", {"1", "2", "4", "8"}},
+          {"pipeline.schedule", {"1f1b", "naive", "gpipe", "interleaved", "zero_bubble", "zero_bubble_h2"}},
+          {"sharding.zero_stage", {"0", "1", "2", "3"}},
+          {"recompute.mode", {"none", "selective", "full"}},
+          {"comm.overlap", {"true", "false"}},
+          {"model.context", {"16", "64"}},
+          {"model.dropout", {"0.0", "0.1"}},
+          {"batch.micro", {"1", "2", "8"}},
+          {"precision.compute", precisions}};
 }
 
 int num_ranks_of(const Combination& c) {
@@ -175,8 +226,22 @@ bool is_odd(const Combination& c, int num_ranks) {
          (virtual_stages <= 5 || c["cut"] == "uneven");
 }
 
+/// With interleaved two of at most eight chunks are on a stage.
+bool is_llama(const Combination& c, int num_ranks) {
+  const int pipeline = c.number("grid.pipeline");
+  return num_ranks_of(c) <= num_ranks && divides(c.number("grid.data"), 8 / c.number("batch.micro")) &&
+         (c["pipeline.schedule"] != "interleaved" || (pipeline > 1 && 2 * pipeline <= 8));
+}
+
 Case tiny_case(const std::vector<Factor>& factors, const Combination& c) {
   Case result{Base::tiny, {"numerics.grid_invariant=true"}};
+  for (const Factor& factor : factors) result.overrides.push_back(factor.name + "=" + c[factor.name]);
+  if (c["pipeline.schedule"] == "interleaved") result.overrides.emplace_back("pipeline.chunks=2");
+  return result;
+}
+
+Case llama_case(const std::vector<Factor>& factors, const Combination& c) {
+  Case result{Base::llama, {}};
   for (const Factor& factor : factors) result.overrides.push_back(factor.name + "=" + c[factor.name]);
   if (c["pipeline.schedule"] == "interleaved") result.overrides.emplace_back("pipeline.chunks=2");
   return result;
@@ -232,7 +297,8 @@ Case case_of(const std::string& text) {
   std::istringstream words(text);
   std::string word;
   words >> word;
-  Case result{word == "odd" ? Base::odd : Base::tiny, {}};
+  const auto* const base = std::find(base_names.begin(), base_names.end(), word);
+  Case result{static_cast<Base>(base - base_names.begin()), {}};
   // Lists have blanks, and every option has an equals sign.
   while (words >> word) {
     if (word.find('=') == std::string::npos) {
@@ -249,7 +315,7 @@ Laid lay(const Case& what, const std::string& data_folder) {
   std::string text = fmt::format(
       "[run]\noutput = \"unused\"\nsteps = 6\n[data]\ntrain = [\"{0}/{1}.h5\"]\nvalidation = [\"{0}/{1}.h5\"]\n",
       data_folder, name);
-  text += what.base == Base::tiny ? tiny_text : odd_text;
+  text += base_texts.at(static_cast<std::size_t>(what.base));
   Laid laid{config::parse_deck(text, name, what.overrides), {}};
   if (laid.deck.grid.data == 0) laid.deck.grid.data = 1;
   const comm::GridOptions& grid = laid.deck.grid;
@@ -261,6 +327,7 @@ Laid lay(const Case& what, const std::string& data_folder) {
 void write_datasets(const std::string& data_folder) {
   write_dataset(data_folder + "/tiny.h5", 96, 40, 16, false);
   write_dataset(data_folder + "/odd.h5", 97, 37, 16, true);
+  write_dataset(data_folder + "/llama.h5", 2003, 37, 64, true);
 }
 
 bool is_promised(const Laid& laid) {
@@ -272,8 +339,24 @@ bool is_promised(const Laid& laid) {
   return divides(laid.grid[Axis::data], lanes) && divides(laid.grid[Axis::tensor], slices);
 }
 
-std::vector<Case> tiny_product(int num_ranks) {
-  const std::vector<Factor> factors = tiny_factors();
+namespace {
+
+/// Cases of a covering sample.
+template <class IsLegal, class MakeCase>
+std::vector<Case> sample(const std::vector<Factor>& factors, int num_ranks, std::size_t num_cases,
+                         const IsLegal& is_legal, const MakeCase& make_case) {
+  std::vector<Case> cases;
+  for (const Combination& combination : cover_pairs(
+           factors, [&](const Combination& c) { return is_legal(c, num_ranks); }, num_cases)) {
+    cases.push_back(make_case(factors, combination));
+  }
+  return cases;
+}
+
+}  // namespace
+
+std::vector<Case> tiny_product(int num_ranks, const Precisions& precisions) {
+  const std::vector<Factor> factors = tiny_factors(precisions);
   std::vector<Case> cases;
   for (const Combination& c : all_combinations(factors, [&](const Combination& c) { return is_tiny(c, num_ranks); })) {
     cases.push_back(tiny_case(factors, c));
@@ -281,24 +364,16 @@ std::vector<Case> tiny_product(int num_ranks) {
   return cases;
 }
 
-std::vector<Case> tiny_sample(int num_ranks, std::size_t num_cases) {
-  const std::vector<Factor> factors = tiny_factors();
-  std::vector<Case> cases;
-  for (const Combination& c : cover_pairs(
-           factors, [&](const Combination& c) { return is_tiny(c, num_ranks); }, num_cases)) {
-    cases.push_back(tiny_case(factors, c));
-  }
-  return cases;
+std::vector<Case> tiny_sample(int num_ranks, std::size_t num_cases, const Precisions& precisions) {
+  return sample(tiny_factors(precisions), num_ranks, num_cases, is_tiny, tiny_case);
 }
 
-std::vector<Case> odd_sample(int num_ranks, std::size_t num_cases) {
-  const std::vector<Factor> factors = odd_factors();
-  std::vector<Case> cases;
-  for (const Combination& c : cover_pairs(
-           factors, [&](const Combination& c) { return is_odd(c, num_ranks); }, num_cases)) {
-    cases.push_back(odd_case(factors, c));
-  }
-  return cases;
+std::vector<Case> odd_sample(int num_ranks, std::size_t num_cases, const Precisions& precisions) {
+  return sample(odd_factors(precisions), num_ranks, num_cases, is_odd, odd_case);
+}
+
+std::vector<Case> llama_sample(int num_ranks, std::size_t num_cases, const Precisions& precisions) {
+  return sample(llama_factors(precisions), num_ranks, num_cases, is_llama, llama_case);
 }
 
 }  // namespace trireme::testing

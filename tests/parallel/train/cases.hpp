@@ -1,4 +1,5 @@
-// What the tests train: two small decks, one that divides evenly and one that does not, with options laid over them.
+// What the tests train: two small decks, one that divides evenly and one that does not, and a larger one, with options
+// laid over them.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,8 @@ namespace trireme::testing {
 
 enum class Base : std::uint8_t {
   tiny,  ///< 4 blocks of width 32, 4 heads, vocabulary 96: everything divides
-  odd    ///< 5 blocks of width 36, 6 heads, vocabulary 97: nothing does
+  odd,   ///< 5 blocks of width 36, 6 heads, vocabulary 97: nothing does
+  llama  ///< 8 blocks of width 320, 8 heads, 2 of keys and values, rotary, rmsnorm, swiglu, no bias: 10M parameters
 };
 
 /// A deck as a command line gives it: a base and `section.key=value` over it.
@@ -48,11 +50,17 @@ void write_datasets(const std::string& data_folder);
 /// Whether the case has the bits of its one-rank training: invariant, data and tensor sizes divide lanes and slices.
 [[nodiscard]] bool is_promised(const Laid& laid);
 
-/// Every grid of 1, 2, 4 and 8 ranks that tiny can have, with every schedule, ZeRO stage and recompute mode.
-[[nodiscard]] std::vector<Case> tiny_product(int num_ranks);
+/// Values of `precision.compute`.
+using Precisions = std::vector<std::string>;
+inline const Precisions all_precisions{"fp32", "bf16", "fp16"};
+
+/// Every grid of 1, 2, 4 and 8 ranks that tiny can have, with every schedule, ZeRO stage, recompute mode and precision.
+[[nodiscard]] std::vector<Case> tiny_product(int num_ranks, const Precisions& precisions);
 /// About `num_cases` of tiny_product() with every pair of choices that fits together.
-[[nodiscard]] std::vector<Case> tiny_sample(int num_ranks, std::size_t num_cases);
+[[nodiscard]] std::vector<Case> tiny_sample(int num_ranks, std::size_t num_cases, const Precisions& precisions);
 /// The same over everything that odd can be.
-[[nodiscard]] std::vector<Case> odd_sample(int num_ranks, std::size_t num_cases);
+[[nodiscard]] std::vector<Case> odd_sample(int num_ranks, std::size_t num_cases, const Precisions& precisions);
+/// The same over grids of up to 8 ranks, micro-batches and all that is not part of the model of llama.
+[[nodiscard]] std::vector<Case> llama_sample(int num_ranks, std::size_t num_cases, const Precisions& precisions);
 
 }  // namespace trireme::testing

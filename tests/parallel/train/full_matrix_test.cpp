@@ -1,11 +1,13 @@
-// The whole product of grids, schedules, ZeRO stages and recompute modes; run by full_matrix.sh. A file holds what was
+// What takes too long for every day; run by full_matrix.sh. A file holds what was
 // found, a line a case, so that a run that was ended goes on where it was.
 #include <cstdlib>
 #include <fstream>
 #include <map>
 #include <memory>
 #include <set>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -46,19 +48,35 @@ class Results {
   std::set<std::string> finished_;
 };
 
+/// Cases of a set by its name: `product` (grids, schedules, ZeRO stages, recompute modes of tiny), `odd`, `llama`
+/// (every pair of choices), in one precision.
+std::vector<Case> cases_of(const std::string& set, const std::string& precision) {
+  constexpr std::size_t sample_size = 60;
+  if (set == "product") return tiny_product(world().size(), {precision});
+  if (set == "odd") return odd_sample(world().size(), sample_size, {precision});
+  return llama_sample(world().size(), sample_size, {precision});
+}
+
 class FullMatrix : public TrainTest {};
 
+/// TRIREME_TEST_SETS: `product:bf16 odd:fp32 ...`
 TEST_F(FullMatrix, DISABLED_TrainsAsOneRank) {
   const char* const path = std::getenv("TRIREME_TEST_RESULTS");
+  const char* const sets = std::getenv("TRIREME_TEST_SETS");
   ASSERT_NE(path, nullptr);
+  ASSERT_NE(sets, nullptr);
   std::unique_ptr<Results> results;
   if (world().rank() == 0) results = std::make_unique<Results>(path);
-  for (const Case& what : tiny_product(world().size())) {
-    if (world().any(results && results->has(what))) continue;
-    if (results) results->begin(what);
-    const std::string problem = check(what);
-    if (results) results->end(what, problem);
-    EXPECT_EQ(problem, "") << what.text();
+  std::istringstream words(sets);
+  for (std::string word; words >> word;) {
+    const std::size_t colon = word.find(':');
+    for (const Case& what : cases_of(word.substr(0, colon), word.substr(colon + 1))) {
+      if (world().any(results && results->has(what))) continue;
+      if (results) results->begin(what);
+      const std::string problem = check(what);
+      if (results) results->end(what, problem);
+      EXPECT_EQ(problem, "") << what.text();
+    }
   }
   if (results) results->complete();
 }

@@ -22,11 +22,19 @@ class Matrix : public TrainTest {
 };
 
 TEST_F(Matrix, EveryPairOfChoicesOfAnEvenModelTrainsAsOneRank) {
-  expect_as_on_one_rank(tiny_sample(world().size(), 60));
+  expect_as_on_one_rank(tiny_sample(world().size(), 60, all_precisions));
 }
 
 TEST_F(Matrix, EveryPairOfChoicesOfAnOddModelTrainsAsOneRank) {
-  expect_as_on_one_rank(odd_sample(world().size(), 60));
+  expect_as_on_one_rank(odd_sample(world().size(), 60, all_precisions));
+}
+
+/// Narrower than it is; full_matrix.sh has it whole.
+TEST_F(Matrix, AFewGridsOfALlamaStyleModelTrainAsOneRank) {
+  std::vector<Case> cases = llama_sample(world().size(), 0, all_precisions);
+  cases.resize(12);
+  for (Case& what : cases) what = what.with({"model.width=64", "model.mlp_width=176"});
+  expect_as_on_one_rank(cases);
 }
 
 /// The case in TRIREME_TEST_CASE, as a failure named it.

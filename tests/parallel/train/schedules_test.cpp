@@ -36,5 +36,9 @@ TEST_F(Schedules, OfMessagesThatDoNot) {
   expect_equal_bits({"model.context=64", "batch.global=16", "batch.micro=2"});  // 64 rows, 8 KiB
 }
 
+TEST_F(Schedules, OfMessagesInHalfPrecision) {
+  expect_equal_bits({"model.context=64", "batch.global=16", "batch.micro=4", "precision.compute=bf16"});  // 8 KiB
+}
+
 }  // namespace
 }  // namespace trireme::testing

@@ -130,6 +130,7 @@ std::string difference(const State& a, const State& b) {
 std::string difference(const Outcome& a, const Outcome& b) {
   std::string text = first_difference("loss", a.losses, b.losses);
   if (text.empty()) text = first_difference("norm", a.norms, b.norms);
+  if (text.empty()) text = first_difference("loss scale", a.loss_scales, b.loss_scales);
   if (text.empty()) text = difference(a.state, b.state);
   if (text.empty() && !same_bits(a.evaluation.loss, b.evaluation.loss)) {
     text = fmt::format("evaluation: {} and {}", a.evaluation.loss, b.evaluation.loss);
@@ -179,20 +180,29 @@ void Training::load(const std::string& checkpoint) {
 
 void Training::save(const std::string& folder) {
   const std::vector<checkpoint::Piece> pieces = trainer_->pieces();
-  checkpoint::save(group_, folder, {.step = steps_, .grid = laid_.grid.text()}, pieces, laid_.deck.checkpoint);
+  const checkpoint::Metadata metadata{.step = steps_,
+                                      .skipped = trainer_->skipped(),
+                                      .loss_scale = trainer_->loss_scale().scale(),
+                                      .loss_scale_good_steps = trainer_->loss_scale().good_steps(),
+                                      .deck = config::to_toml(laid_.deck),
+                                      .precision = laid_.deck.precision.compute,
+                                      .grid = laid_.grid.text()};
+  checkpoint::save(group_, folder, metadata, pieces, laid_.deck.checkpoint);
 }
 
 void Training::run(int num_steps) {
   for (int i = 0; i < num_steps; ++i) {
     const train::StepResult result = trainer_->step(steps_, loader_.load(steps_));
-    EXPECT_FALSE(result.skipped);
+    EXPECT_EQ(result.outcome, train::StepOutcome::updated);
     ++steps_;
     outcome_.losses.push_back(result.loss);
     outcome_.norms.push_back(result.gradient_norm);
+    outcome_.loss_scales.push_back(result.loss_scale);
   }
 }
 
 Outcome Training::outcome() {
+  trainer_->audit(steps_, true, true);
   outcome_.evaluation = evaluate();
   outcome_.state = gather();
   return outcome_;

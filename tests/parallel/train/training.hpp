@@ -24,6 +24,7 @@ using State = std::map<std::string, std::vector<float>>;
 struct Outcome {
   std::vector<double> losses;
   std::vector<double> norms;
+  std::vector<double> loss_scales;
   pipeline::Evaluation evaluation;
   State state;  ///< on rank 0 only
 };
@@ -45,9 +46,12 @@ class Training {
   /// Saves in folder/step_N, N the steps done.
   void save(const std::string& folder);
   void run(int num_steps);
+  /// One step whose outcome is the caller's to judge.
+  [[nodiscard]] train::StepResult step() { return trainer_->step(steps_, loader_.load(steps_)); }
   [[nodiscard]] pipeline::Evaluation evaluate() { return trainer_->evaluate(validation_); }
-  /// Of all steps so far. Gathers and checks that every element stands on exactly one rank.
+  /// Of all steps so far. Audits, gathers and checks that every element stands on exactly one rank.
   [[nodiscard]] Outcome outcome();
+  [[nodiscard]] train::Trainer& trainer() noexcept { return *trainer_; }
   [[nodiscard]] const device::Arena& arena() const noexcept { return arena_; }
   [[nodiscard]] const comm::ProcessGrid& grid() const noexcept { return grid_; }
 

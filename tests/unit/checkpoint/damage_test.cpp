@@ -229,7 +229,7 @@ TEST_F(DamagedCheckpoint, NumbersThatAreNotFiniteAreFound) {
   const auto self = comm::make_self_communicator();
   save(*self, checkpoints_, sample_metadata(300), holding.pieces(), {});
   EXPECT_THAT(all_findings(checkpoints_), AllOf(HasSubstr("`weights/embedding.weight` has 1 element not finite"),
-                                                HasSubstr("`masters/half` has 1 element not finite")));
+                                                HasSubstr("`weights/half` has 1 element not finite")));
 }
 
 TEST_F(DamagedCheckpoint, RandomDamageOfAnyByteNeverCrashesNorPasses) {

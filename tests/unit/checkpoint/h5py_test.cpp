@@ -60,10 +60,20 @@ TEST_F(OtherPrograms, WITH_H5PY(TheExampleOfTheFormatPageRuns)) {
   EXPECT_THAT(output, HasSubstr("step 100 samples 3200\n[run]\n"));
   EXPECT_THAT(output, HasSubstr("weights/embedding.weight fp32 [1021, 769] "));
   EXPECT_THAT(output, HasSubstr("weights/cube fp32 [3, 5, 7, 11] "));
-  EXPECT_THAT(output, HasSubstr("masters/half bf16 [37, 41] "));
+  EXPECT_THAT(output, HasSubstr("weights/half bf16 [37, 41] "));
   const std::string line = "weights/one fp32 [1] ";
   ASSERT_THAT(output, HasSubstr(line));
   EXPECT_EQ(std::stod(output.substr(output.find(line) + line.size())), value[0]);
+}
+
+TEST_F(OtherPrograms, WITH_H5PY(TheMastersOfAHalfPrecisionRunAreItsWeights)) {
+  EXPECT_EQ(run(R"(
+import sys, h5py
+with h5py.File(f"{sys.argv[1]}/index.h5") as index:
+    same = index["masters"] == index["weights"] and index["masters/cube"] == index["weights/cube"]
+    print(index.attrs["precision"].decode(), same)
+)"),
+            "bf16 True\n");
 }
 
 TEST_F(OtherPrograms, WITH_H5PY(EveryTensorIsWholeAndBitwiseThere)) {

@@ -1,11 +1,17 @@
 #include "checkpoint/plan.hpp"
 
+#include <algorithm>
 #include <functional>
+#include <map>
+#include <string>
+#include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "trireme/base/error.hpp"
+#include "trireme/comm/tree.hpp"
 
 #include "unit/checkpoint/sample.hpp"
 
@@ -45,7 +51,7 @@ std::vector<std::string> flat_ranks(const Shape& shape, int num_ranks) {
 
 TEST(Plan, EachRankWritesItsOwnFile) {
   const Plan plan = make_plan(flat_ranks({12, 5}, 4), 1);
-  EXPECT_EQ(plan.num_shards, 4);
+  EXPECT_EQ(plan.num_shards(), 4);
   EXPECT_EQ(plan.writer_of(3), 3);
   EXPECT_EQ(plan.payload_bytes, 240U);
   ASSERT_EQ(plan.pieces.size(), 4U);
@@ -54,7 +60,7 @@ TEST(Plan, EachRankWritesItsOwnFile) {
 
 TEST(Plan, RanksOfAGroupShareAFileAndJoinTheirPieces) {
   const Plan plan = make_plan(flat_ranks({13, 7}, 5), 2);
-  EXPECT_EQ(plan.num_shards, 3);
+  EXPECT_EQ(plan.num_shards(), 3);
   EXPECT_EQ(plan.shard_of(4), 2);
   EXPECT_EQ(plan.writer_of(1), 2);
   for (const StoredPiece& piece : plan.pieces) EXPECT_LT(piece.number, 3);
@@ -69,6 +75,104 @@ TEST(Plan, ManyRanksAreGroupedUntilATensorHasFewPieces) {
     for (const StoredPiece& piece : plan.pieces) rectangles.push_back(piece.rectangle);
     EXPECT_EQ(cover_problem({1021, 769}, rectangles), "");
   }
+}
+
+/// A grid of tensor x data ranks a stage, neighbours along tensor. Each data rank holds the own piece of every bucket.
+struct Grid {
+  int tensor = 1, data = 1, stages = 1;
+  [[nodiscard]] int size() const { return tensor * data * stages; }
+};
+
+/// The rows of piece `piece` of a bucket whose entries have `rows` rows each, one after the other.
+std::string bucket_text(const std::vector<std::string>& names, const Shape& shape, const Shard& shard,
+                        std::int64_t piece, std::int64_t num_pieces) {
+  const std::int64_t rows = shard.extent[0];
+  const auto all = static_cast<std::int64_t>(names.size()) * rows;
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::int64_t offset = static_cast<std::int64_t>(i) * rows;
+    const std::int64_t begin = std::clamp<std::int64_t>(all * piece / num_pieces - offset, 0, rows);
+    const std::int64_t end = std::clamp<std::int64_t>(all * (piece + 1) / num_pieces - offset, 0, rows);
+    if (begin == end) continue;
+    Shard part = shard;
+    part.offset[0] += begin;
+    part.extent[0] = end - begin;
+    text += piece_text(names[i], shape, part);
+  }
+  return text;
+}
+
+std::vector<std::string> ranks_of(const Grid& grid) {
+  const Shape by_rows{std::int64_t{1031} * grid.tensor, 7};
+  const Shape by_columns{1031, std::int64_t{7} * grid.tensor};
+  std::vector<std::string> descriptions;
+  for (int rank = 0; rank < grid.size(); ++rank) {
+    const std::int64_t t = rank % grid.tensor;
+    const int data = rank / grid.tensor % grid.data;
+    const std::string stage = std::to_string(rank / grid.tensor / grid.data);
+    const std::int64_t piece = comm::owned_piece(data, grid.data);
+    const Shard rows{{1031 * t, 0}, {1031, 7}};
+    const Shard columns{{0, 7 * t}, {1031, 7}};
+    descriptions.push_back(
+        bucket_text({"weights/query" + stage, "weights/key" + stage}, by_rows, rows, piece, grid.data) +
+        bucket_text({"weights/up" + stage, "weights/down" + stage}, by_columns, columns, piece, grid.data) +
+        bucket_text({"weights/table" + stage}, by_rows, rows, piece, grid.data));
+  }
+  return descriptions;
+}
+
+std::map<std::int64_t, std::vector<Shard>> rectangles_by_tensor(const Plan& plan) {
+  std::map<std::int64_t, std::vector<Shard>> rectangles;
+  for (const StoredPiece& piece : plan.pieces) rectangles[piece.tensor].push_back(piece.rectangle);
+  return rectangles;
+}
+
+TEST(Plan, KeepsManyFilesWhereADataAxisHoldsItsPiecesInTheOrderOfReversedBits) {
+  for (const Grid& grid : {Grid{.data = 64}, Grid{.data = 128}, Grid{.tensor = 4, .data = 32},
+                           Grid{.tensor = 8, .data = 128}, Grid{.data = 128, .stages = 2}}) {
+    const Plan plan = make_plan(ranks_of(grid), 1);
+    SCOPED_TRACE(fmt::format("{} x {} x {}", grid.data, grid.tensor, grid.stages));
+    EXPECT_EQ(plan.num_shards(), 64 * grid.stages);
+    for (const auto& [tensor, rectangles] : rectangles_by_tensor(plan)) {
+      EXPECT_LE(rectangles.size(), max_pieces_per_tensor);
+      EXPECT_EQ(cover_problem(plan.tensors[static_cast<std::size_t>(tensor)].shape, rectangles), "");
+    }
+  }
+}
+
+TEST(Plan, WritersAreSpreadOverTheHosts) {
+  constexpr int ranks_per_host = 8;
+  const Plan plan = make_plan(ranks_of({.data = 128}), 1);
+  std::vector<int> writers(128 / ranks_per_host);
+  for (std::int64_t shard = 0; shard < plan.num_shards(); ++shard) {
+    ++writers[static_cast<std::size_t>(plan.writer_of(shard) / ranks_per_host)];
+  }
+  EXPECT_THAT(writers, testing::Each(4));
+}
+
+TEST(Plan, ShardsOfOneRankEachHaveTheNumbersOfTheirRanks) {
+  const Plan plan = make_plan(ranks_of({.data = 16}), 1);
+  for (int rank = 0; rank < 16; ++rank) {
+    EXPECT_EQ(plan.shard_of(rank), rank);
+    EXPECT_EQ(plan.writer_of(rank), rank);
+  }
+}
+
+TEST(Plan, PartsOfRanksThatAreNoNeighboursSayTogetherWhatThePlanSays) {
+  const Plan plan = make_plan(ranks_of({.tensor = 2, .data = 8}), 4);
+  EXPECT_EQ(plan.num_shards(), 4);
+  std::size_t num_sources = 0;
+  std::size_t num_pieces = 0;
+  for (int rank = 0; rank < 16; ++rank) {
+    const PlanPart part = parse_part(text_of(part_of(plan, rank)));
+    EXPECT_EQ(part.shard, plan.shard_of(rank));
+    for (const SourcePiece& source : part.sources) EXPECT_EQ(plan.shard_of(source.rank), part.shard);
+    if (rank != part.writer) continue;
+    num_sources += part.sources.size();
+    num_pieces += part.pieces.size();
+  }
+  EXPECT_EQ(num_sources, plan.sources.size());
+  EXPECT_EQ(num_pieces, plan.pieces.size());
 }
 
 TEST(Plan, PartsSayTogetherWhatThePlanSaysAndNoMoreThanTheirRanksNeed) {

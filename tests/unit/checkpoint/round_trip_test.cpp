@@ -42,6 +42,7 @@ TEST_F(RoundTrip, GivesEveryElementAndCounterBack) {
   EXPECT_EQ(found.tokenizer_model, expected.tokenizer_model);
   EXPECT_EQ(found.build, expected.build);
   EXPECT_EQ(found.isa, expected.isa);
+  EXPECT_EQ(found.precision, expected.precision);
   EXPECT_EQ(found.grid, expected.grid);
   EXPECT_EQ(reader.tensors().size(), sample_tensors().size());
 }
@@ -94,7 +95,7 @@ TEST_F(RoundTrip, WrongRequestsAreListedTogether) {
   Holding wrong;
   wrong.add_empty({"weights/nowhere", {3}, Dtype::f32}, {{0}, {3}});
   wrong.add_empty({"weights/one", {2}, Dtype::f32}, {{0}, {2}});
-  wrong.add_empty({"masters/half", {37, 41}, Dtype::f32}, {{0, 0}, {37, 41}});
+  wrong.add_empty({"weights/half", {37, 41}, Dtype::f32}, {{0, 0}, {37, 41}});
   Reader reader(*self_, checkpoints_);
   try {
     reader.read(wrong.pieces());
@@ -102,7 +103,7 @@ TEST_F(RoundTrip, WrongRequestsAreListedTogether) {
   } catch (const InputError& error) {
     EXPECT_THAT(error.what(),
                 AllOf(HasSubstr("`weights/nowhere` is not in it"), HasSubstr("`weights/one` has shape [1], wanted [2]"),
-                      HasSubstr("`masters/half` is bf16, wanted fp32")));
+                      HasSubstr("`weights/half` is bf16, wanted fp32")));
   }
 }
 

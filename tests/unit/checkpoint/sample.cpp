@@ -51,8 +51,8 @@ std::vector<TensorInfo> sample_tensors() {
           {"moments/first/embedding.weight", {1021, 769}, Dtype::f32},
           {"moments/second/blocks.0.norm.weight", {17}, Dtype::f32},
           {"moments/second/narrow", {70001, 4}, Dtype::f32},
-          {"masters/half", {37, 41}, Dtype::bf16},
-          {"masters/integers", {5, 3}, Dtype::i64}};
+          {"weights/half", {37, 41}, Dtype::bf16},
+          {"weights/integers", {5, 3}, Dtype::i64}};
 }
 
 Metadata sample_metadata(std::int64_t step) {
@@ -68,6 +68,7 @@ Metadata sample_metadata(std::int64_t step) {
   metadata.tokenizer_model = std::string("a\0b\xff", 4);
   metadata.build = "0.1.0 test";
   metadata.isa = "avx2";
+  metadata.precision = "bf16";
   metadata.grid = "2x1x1";
   return metadata;
 }

@@ -165,7 +165,8 @@ TEST(ReferencePage, HoldsEveryOption) {
 TEST(Help, ShowsASectionOrAnOption) {
   EXPECT_THAT(help_of("batch"), HasSubstr("batch.global"));
   EXPECT_THAT(help_of("batch.micro"), testing::Not(HasSubstr("batch.global\n")));
-  EXPECT_THAT(help_of("precision"), HasSubstr("Only \"fp32\" for now: this version computes in fp32."));
+  EXPECT_THAT(help_of("precision"), HasSubstr("\"fp32\", \"bf16\", \"fp16\""));
+  EXPECT_THAT(help_of("checkpoint.asynchronous"), HasSubstr("Only false for now: this version"));
 }
 
 TEST(Help, NamesTheSectionsForAnUnknownOne) {

@@ -202,7 +202,8 @@ TEST_F(PrepareTest, MakesPartsAnewWhenInputsChangedOrPartsAreDamaged) {
 TEST_F(PrepareTest, RefusesToOverwrite) {
   add_file("a.txt", "text");
   run();
-  EXPECT_THAT(refusal(), HasSubstr("`" + options_.output + "` exists already (nothing is overwritten) remove it or choose another name"));
+  EXPECT_THAT(refusal(), HasSubstr("`" + options_.output +
+                                   "` exists already (nothing is overwritten) remove it or choose another name"));
 }
 
 TEST_F(PrepareTest, NamesAllThatIsWrongWithTheOptionsAtOnce) {

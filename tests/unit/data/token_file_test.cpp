@@ -220,7 +220,7 @@ TEST_F(TokenFileTest, NamesATokenOutsideOfTheVocabulary) {
   write_by_hand<std::uint8_t>(97, {1, 96, 3, 97, 2}, {0});
   EXPECT_THAT(tokens(0, 3), ElementsAre(1, 96, 3));
   EXPECT_THAT(message_of([&] { (void)tokens(2, 3); }),
-              AllOf(HasSubstr("`tokens`"), HasSubstr("position 3: `97`"), HasSubstr("vocabulary of 97")));
+              AllOf(HasSubstr("`tokens`"), HasSubstr("position 3: `97`"), HasSubstr("the vocabulary is 97")));
   write_by_hand<std::int32_t>(100000, {1, -5}, {0});
   EXPECT_THAT(message_of([&] { (void)tokens(0, 2); }), HasSubstr("position 1: `-5`"));
 }
@@ -233,7 +233,7 @@ TEST_F(TokenFileTest, NamesDocumentsThatDoNotAscend) {
   write_by_hand(256, ten, {1, 4});
   EXPECT_THAT(message_of_opening(), HasSubstr("position 0: `1` is not 0"));
   write_by_hand(256, ten, {0, 10});
-  EXPECT_THAT(message_of_opening(), HasSubstr("position 1: `10` is past the last of 10 tokens"));
+  EXPECT_THAT(message_of_opening(), HasSubstr("position 1: `10` is past the end (there are 10 tokens)"));
   write_by_hand(256, ten, {0, -3});
   EXPECT_THAT(message_of_opening(), HasSubstr("position 1: `-3` does not ascend"));
 }

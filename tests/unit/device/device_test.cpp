@@ -1,11 +1,13 @@
 #include "trireme/device/device.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <initializer_list>
 #include <limits>
 #include <set>
 #include <stdexcept>
@@ -15,6 +17,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -121,11 +124,43 @@ TEST(Device, DescribesItself) {
 
 TEST(Device, RefusesWhatTheProcessorCannotDo) {
   EXPECT_THROW(Device({.num_threads = 0, .isa = Isa::generic}), InputError);
-  if (detect_isa() < Isa::avx512) {
-    EXPECT_THROW(Device({.num_threads = 1, .isa = Isa::avx512}), InputError);
+  for (const Isa isa : all_isas) {
+    if (isa > detect_isa()) {
+      EXPECT_THROW(Device({.num_threads = 1, .isa = isa}), InputError) << name_of(isa);
+    } else {
+      EXPECT_NO_THROW(Device({.num_threads = 1, .isa = isa})) << name_of(isa);
+    }
   }
-  EXPECT_NO_THROW(Device({.num_threads = 1, .isa = detect_isa()}));
 }
+
+TEST(Isa, HasNamesInAscendingOrder) {
+  EXPECT_TRUE(std::is_sorted(all_isas.begin(), all_isas.end()));
+  std::vector<std::string> names;
+  for (const Isa isa : all_isas) names.emplace_back(name_of(isa));
+  EXPECT_THAT(names, testing::ElementsAre("generic", "avx2", "avx512", "avx512_bf16", "amx"));
+}
+
+#if defined(__linux__) && defined(__x86_64__)
+// The kernel's own list knows what the system may use.
+TEST(Isa, IsWhatTheSystemSaysOfTheProcessor) {
+  std::string flags;
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line) && !flags.starts_with("flags");) flags = line + " ";
+  if (!flags.starts_with("flags")) GTEST_SKIP() << "no flags in /proc/cpuinfo";
+  const auto has = [&flags](const char* flag) {
+    return flags.find(std::string(" ") + flag + " ") != std::string::npos;
+  };
+  Isa expected = Isa::generic;
+  if (has("avx2") && has("fma") && has("bmi2")) expected = Isa::avx2;
+  if (expected == Isa::avx2 && has("avx512f") && has("avx512bw") && has("avx512cd") && has("avx512dq") &&
+      has("avx512vl")) {
+    expected = Isa::avx512;
+  }
+  if (expected == Isa::avx512 && has("avx512_vnni") && has("avx512_bf16")) expected = Isa::avx512_bf16;
+  if (expected == Isa::avx512_bf16 && has("amx_tile") && has("amx_bf16") && has("amx_int8")) expected = Isa::amx;
+  EXPECT_EQ(detect_isa(), expected) << name_of(detect_isa()) << " for " << flags;
+}
+#endif
 
 /// Allows this process so many more bytes of addresses than it has.
 void limit_addresses(std::size_t more_bytes) {
@@ -151,16 +186,53 @@ TEST(Device, SaysWhenItsThreadsCannotStart) {
               "cannot start 1000 threads .* set OMP_NUM_THREADS to fewer");
 }
 
+CoreSet cores(std::initializer_list<std::size_t> numbers) {
+  CoreSet set;
+  for (const std::size_t number : numbers) set.set(number);
+  return set;
+}
+
+TEST(DefaultNumThreads, AreAllCoresOfARankThatSharesNone) {
+  unsetenv("OMP_NUM_THREADS");
+  const std::array<CoreSet, 2> bound{cores({0, 1, 2, 3}), cores({4, 5, 6, 4095})};
+  EXPECT_EQ(default_num_threads(bound[0], bound), 4);
+  EXPECT_EQ(default_num_threads(bound[1], bound), 4);
+}
+
+TEST(DefaultNumThreads, AreAnEvenShareOfCoresThatOtherRanksUseToo) {
+  unsetenv("OMP_NUM_THREADS");
+  const std::array<CoreSet, 3> mixed{cores({0, 1, 2, 3, 4, 5}), cores({0, 1, 2, 3, 4, 5}), cores({5, 6})};
+  EXPECT_EQ(default_num_threads(mixed[0], mixed), 2);
+  EXPECT_EQ(default_num_threads(mixed[2], mixed), 1);
+}
+
+TEST(OwnCores, AreThoseOfTheAffinityMask) {
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  const CoreSet all = own_cores();
+  EXPECT_EQ(all.count(), static_cast<std::size_t>(CPU_COUNT(&before)));
+  std::size_t last = all.size() - 1;
+  while (!all.test(last)) --last;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(last, &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  EXPECT_EQ(own_cores(), cores({last}));
+  ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+}
+
 TEST(DefaultNumThreads, FollowsTheEnvironmentElseTheCores) {
+  const std::vector<CoreSet> alone(1, own_cores());
+  const std::vector<CoreSet> crowd(1 << 12, own_cores());
   setenv("OMP_NUM_THREADS", "6,2", 1);
-  EXPECT_EQ(default_num_threads(1), 6);
+  EXPECT_EQ(default_num_threads(alone[0], alone), 6);
   for (const char* wrong : {"many", "0", "-2", "3x", "99999999999"}) {
     setenv("OMP_NUM_THREADS", wrong, 1);
-    EXPECT_THROW((void)default_num_threads(1), InputError) << wrong;
+    EXPECT_THROW((void)default_num_threads(alone[0], alone), InputError) << wrong;
   }
   unsetenv("OMP_NUM_THREADS");
-  EXPECT_EQ(default_num_threads(1), available_cores());
-  EXPECT_EQ(default_num_threads(1 << 20), 1);
+  EXPECT_EQ(default_num_threads(alone[0], alone), available_cores());
+  EXPECT_EQ(default_num_threads(crowd[0], crowd), 1);
 }
 
 }  // namespace

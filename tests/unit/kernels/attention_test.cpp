@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/portable/attention.hpp"
+#include "attention_case.hpp"
 #include "reference/attention.hpp"
 #include "support/array.hpp"
 #include "support/compare.hpp"
@@ -14,107 +14,9 @@ namespace trireme::kernels {
 namespace {
 
 using test::Array;
+using namespace test_attention;
 
 constexpr double tolerance = 5e-6;
-
-struct Sizes {
-  std::int64_t batch, queries, keys, heads, kv_heads, head_size;
-  std::int64_t window = 0;
-  bool causal = true;
-  bool documents = false;
-  float dropout = 0;
-  std::int64_t first_head = 0;
-};
-
-// Every border of tiles (48 queries, 64 keys), of vectors (16) and of strips (8) is crossed.
-const Sizes all_sizes[] = {
-    {1, 1, 1, 1, 1, 1},
-    {2, 17, 17, 2, 2, 9},
-    {1, 97, 97, 6, 2, 64},
-    {1, 97, 97, 6, 2, 64, 0, true, true, 0.3F},
-    {2, 131, 131, 3, 1, 9, 0, true, true},
-    {1, 130, 130, 2, 2, 80},
-    {1, 49, 49, 2, 1, 128, 0, true, false, 0.1F},
-    {1, 97, 97, 2, 2, 16, 0, false},
-    {1, 65, 65, 2, 1, 33, 0, false, true, 0.5F},
-    {1, 150, 150, 2, 2, 32, 1},
-    {2, 150, 150, 2, 2, 16, 70, true, true},
-    {1, 1, 97, 4, 2, 64},
-    {1, 5, 131, 4, 4, 20, 0, true, true, 0.2F},
-    {1, 50, 200, 2, 1, 64, 90},
-    {1, 97, 97, 2, 1, 8, 0, true, true, 0.3F, 5},
-    // Elements of dropout on both sides of 2^34, within a row of queries.
-    {1, 97, 97, 3, 1, 8, 0, true, false, 0.5F, (std::int64_t{1} << 34) / (97 * 97) - 1},
-    {1, 64, 131, 2, 2, 8, 0, false, false, 0.5F, (std::int64_t{1} << 34) / (131 * 131)},
-};
-
-Array<std::int32_t> document_starts(std::int64_t batch, std::int64_t keys) {
-  Array<std::int32_t> starts({batch, keys});
-  for (std::int64_t i = 0; i < batch * keys; ++i) {
-    const std::int64_t length = 23 + 14 * (i / keys);
-    starts.values()[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(i % keys / length * length);
-  }
-  return starts;
-}
-
-// Inputs and outputs of attention, forward and backward.
-struct Attention {
-  explicit Attention(const Sizes& the_sizes)
-      : sizes(the_sizes),
-        q(numbers.floats({sizes.batch, sizes.queries, sizes.heads, sizes.head_size})),
-        k(numbers.floats({sizes.batch, sizes.keys, sizes.kv_heads, sizes.head_size})),
-        v(numbers.floats({sizes.batch, sizes.keys, sizes.kv_heads, sizes.head_size})),
-        dout(numbers.floats({sizes.batch, sizes.queries, sizes.heads, sizes.head_size})),
-        starts(document_starts(sizes.batch, sizes.keys)),
-        out(dout),
-        dq(dout),
-        dk(k),
-        dv(k),
-        log_sum_exp({sizes.batch, sizes.heads, sizes.queries}) {}
-
-  [[nodiscard]] AttentionShape shape() const {
-    return {.batch = sizes.batch,
-            .queries = sizes.queries,
-            .keys = sizes.keys,
-            .heads = sizes.heads,
-            .kv_heads = sizes.kv_heads,
-            .first_head = sizes.first_head,
-            .head_size = sizes.head_size,
-            .causal = sizes.causal,
-            .window = sizes.window,
-            .scale = static_cast<float>(1 / std::sqrt(static_cast<double>(sizes.head_size)))};
-  }
-  [[nodiscard]] Dropout dropout() const {
-    return {.probability = sizes.dropout, .seed = 0x123456789ABCDEF0U, .site = 3, .step = 77, .first_sequence = 5};
-  }
-  [[nodiscard]] tensor::Tensor starts_or_none() { return sizes.documents ? starts.tensor() : tensor::Tensor{}; }
-
-  void run(const device::Device& device) {
-    // Scratch that was never written must not matter.
-    const auto bytes = static_cast<std::size_t>(attention_scratch_bytes(device, shape()));
-    Array<float> memory({static_cast<std::int64_t>(bytes / sizeof(float) + 1)});
-    std::fill(memory.values().begin(), memory.values().end(), std::numeric_limits<float>::quiet_NaN());
-    const tensor::Tensor scratch{
-        memory.values().data(), {static_cast<std::int64_t>(bytes)}, Dtype::u8, device::Space::host};
-    attention_forward(device, shape(), dropout(), q.tensor(), k.tensor(), v.tensor(), starts_or_none(), out.tensor(),
-                      log_sum_exp.tensor(), scratch);
-    attention_backward(device, shape(), dropout(), q.tensor(), k.tensor(), v.tensor(), starts_or_none(), out.tensor(),
-                       log_sum_exp.tensor(), dout.tensor(), dq.tensor(), dk.tensor(), dv.tensor(), scratch);
-  }
-
-  void run_portable() {
-    portable::attention_forward(shape(), dropout(), q.tensor(), k.tensor(), v.tensor(), starts_or_none(), out.tensor(),
-                                log_sum_exp.tensor());
-    portable::attention_backward(shape(), dropout(), q.tensor(), k.tensor(), v.tensor(), starts_or_none(), out.tensor(),
-                                 log_sum_exp.tensor(), dout.tensor(), dq.tensor(), dk.tensor(), dv.tensor());
-  }
-
-  test::Numbers numbers{11};
-  Sizes sizes;
-  Array<float> q, k, v, dout;
-  Array<std::int32_t> starts;
-  Array<float> out, dq, dk, dv, log_sum_exp;
-};
 
 reference::AttentionResult expected_of(const Attention& a) {
   const AttentionShape shape = a.shape();
@@ -142,12 +44,6 @@ reference::AttentionResult expected_of(const Attention& a) {
     return kept ? 1 / (1 - static_cast<double>(a.sizes.dropout)) : 0.0;
   };
   return reference::attention(c, a.q.doubles(), a.k.doubles(), a.v.doubles(), a.dout.doubles());
-}
-
-std::string name_of(const Sizes& s) {
-  return "queries " + std::to_string(s.queries) + " keys " + std::to_string(s.keys) + " heads " +
-         std::to_string(s.heads) + "/" + std::to_string(s.kv_heads) + " size " + std::to_string(s.head_size) +
-         " window " + std::to_string(s.window) + " dropout " + std::to_string(s.dropout);
 }
 
 void expect_near(const Attention& a, const reference::AttentionResult& expected) {
@@ -354,39 +250,6 @@ TEST(Attention, ShowsANanOfItsInputs) {
   EXPECT_TRUE(std::isnan(a.out.values().back()));
   EXPECT_FALSE(std::isnan(a.out.values().front()));
   EXPECT_TRUE(std::isnan(a.dq.values().back()));
-}
-
-TEST(Attention, TakesHalfPrecisionInputs) {
-  const device::Device device({.num_threads = 2, .isa = device::detect_isa()});
-  Attention a({1, 97, 97, 2, 1, 20});
-  const auto rounded = [](Array<float>& from, const tensor::Shape& shape) {
-    Array<Bf16> result(shape);
-    for (std::size_t i = 0; i < result.values().size(); ++i) {
-      const float value = std::ldexp(std::nearbyint(std::ldexp(from.values()[i], 5)), -5);
-      std::uint32_t bits = 0;
-      std::memcpy(&bits, &value, sizeof bits);
-      from.values()[i] = value;
-      result.values()[i].bits = static_cast<std::uint16_t>(bits >> 16);
-    }
-    return result;
-  };
-  const tensor::Shape query_shape = a.q.tensor().shape;
-  Array<Bf16> q = rounded(a.q, query_shape);
-  Array<Bf16> k = rounded(a.k, a.k.tensor().shape);
-  Array<Bf16> v = rounded(a.v, a.v.tensor().shape);
-  Array<Bf16> out(query_shape);
-  const auto bytes = attention_scratch_bytes(device, a.shape());
-  std::vector<char> memory(static_cast<std::size_t>(bytes));
-  attention_forward(device, a.shape(), {}, q.tensor(), k.tensor(), v.tensor(), {}, out.tensor(), a.log_sum_exp.tensor(),
-                    {memory.data(), {bytes}, Dtype::u8, device::Space::host});
-  std::vector<float> widened;
-  for (const Bf16 value : out.values()) {
-    const std::uint32_t bits = std::uint32_t{value.bits} << 16;
-    float x = 0;
-    std::memcpy(&x, &bits, sizeof x);
-    widened.push_back(x);
-  }
-  EXPECT_TRUE(test::all_near(widened, expected_of(a).out, 0x1p-8));
 }
 
 }  // namespace

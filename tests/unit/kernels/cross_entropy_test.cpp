@@ -85,7 +85,7 @@ struct Chunk {
         },
         [&](Slice& slice, const tensor::Tensor& of_slice) {
           cross_entropy_gradient(device, slice.logits.tensor(), slice.vocab, slice.first_id, targets.tensor(),
-                                 coefficients.tensor(), of_slice, normalizer.tensor());
+                                 coefficients.tensor(), of_slice, normalizer.tensor(), slice.logits.tensor());
         });
   }
 
@@ -97,9 +97,7 @@ struct Chunk {
                                .padded = slice.logits.tensor().shape.columns(),
                                .logits = slice.logits.values().data(),
                                .targets = targets.values().data(),
-                               .statistics = of_slice.as<float>(),
-                               .coefficients = coefficients.values().data(),
-                               .normalizer = normalizer.values().data()};
+                               .statistics = of_slice.as<float>()};
     };
     run(
         with_gradient,
@@ -115,7 +113,11 @@ struct Chunk {
                                            .normalizer = normalizer.values().data()});
         },
         [&](Slice& slice, const tensor::Tensor& of_slice) {
-          portable::cross_entropy_gradient(arguments(slice, of_slice));
+          portable::cross_entropy_gradient<float>({.slice = arguments(slice, of_slice),
+                                                   .coefficients = coefficients.values().data(),
+                                                   .normalizer = normalizer.values().data(),
+                                                   .gradient = slice.logits.values().data(),
+                                                   .stride = slice.logits.tensor().shape.columns()});
         });
   }
 

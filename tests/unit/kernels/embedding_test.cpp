@@ -138,14 +138,14 @@ TEST(Embedding, HasAPortableFormOfEqualBits) {
       Tables tables(tokens, width);
       const std::vector<float> expected_y = tables.expected_y(write);
       const std::vector<float> expected_gradient = tables.expected_gradient();
-      portable::embedding_forward<float>({.tokens = tokens,
-                                          .width = width,
-                                          .first_id = first_id,
-                                          .vocab = vocab,
-                                          .ids = tables.ids.values().data(),
-                                          .table = tables.table.values().data(),
-                                          .y = tables.y.values().data(),
-                                          .adds = write == Write::add});
+      portable::embedding_forward<float, float>({.tokens = tokens,
+                                                 .width = width,
+                                                 .first_id = first_id,
+                                                 .vocab = vocab,
+                                                 .ids = tables.ids.values().data(),
+                                                 .table = tables.table.values().data(),
+                                                 .y = tables.y.values().data(),
+                                                 .adds = write == Write::add});
       EXPECT_TRUE(test::same_bits(tables.y.values(), expected_y));
       portable::embedding_backward<float>({.tokens = tokens,
                                            .width = width,

@@ -16,6 +16,8 @@
 #include <gtest/gtest.h>
 #include <omp.h>
 
+#include "trireme/base/error.hpp"
+
 #include "kernels/host/gemm_pieces.hpp"
 #include "kernels/host/one_thread.hpp"
 
@@ -71,11 +73,13 @@ struct Sizes {
 
 /// A Gemm with a device and an arena of its own.
 struct Rank {
-  explicit Rank(int num_threads)
-      : device({.num_threads = num_threads, .isa = device::detect_isa()}), arena(std::size_t{4} << 20U) {}
+  explicit Rank(int num_threads, Dtype compute = Dtype::f32, device::Isa isa = device::detect_isa())
+      : device({.num_threads = num_threads, .isa = isa}),
+        arena(static_cast<std::size_t>(num_threads) * (std::size_t{12} << 20U)),
+        gemm(device, arena, compute) {}
   Device device;
   device::Arena arena;
-  Gemm gemm{device, arena};
+  Gemm gemm;
 };
 
 /// Compares some rows of C (all of them when few) with a sum in double; the bound grows with the sum of magnitudes.
@@ -342,61 +346,24 @@ TEST(Gemm, RefusesASecondInstructionSetInOneProcess) {
 
 TEST(Gemm, TakesTheSameScratchFromAMeasuringArena) {
   const Device device({.num_threads = 3, .isa = device::detect_isa()});
-  device::Arena measuring;
-  const Gemm layout(device, measuring);
-  device::Arena arena(measuring.used_bytes());
-  const Gemm gemm(device, arena);
-  EXPECT_GT(measuring.used_bytes(), 0U);
-  EXPECT_EQ(arena.used_bytes(), measuring.used_bytes());
-}
-
-/// The numbers cut to bf16; the source is cut likewise.
-Matrix cut_to_bf16(const Matrix& source) {
-  Matrix target(source.rows(), source.columns(), Dtype::bf16);
-  for (std::int64_t i = 0; i < source.tensor().size(); ++i) {
-    std::uint32_t bits = 0;
-    std::memcpy(&bits, &source.tensor().as<float>()[i], sizeof bits);
-    target.tensor().as<Bf16>()[i].bits = static_cast<std::uint16_t>(bits >> 16U);
-    bits &= 0xFFFF0000U;
-    std::memcpy(&source.tensor().as<float>()[i], &bits, sizeof bits);
+  std::size_t bytes_before = 0;
+  for (const Dtype compute : {Dtype::f32, Dtype::bf16, Dtype::f16}) {
+    device::Arena measuring;
+    const Gemm layout(device, measuring, compute);
+    device::Arena arena(measuring.used_bytes());
+    const Gemm gemm(device, arena, compute);
+    EXPECT_GT(measuring.used_bytes(), bytes_before) << name_of(compute);
+    EXPECT_EQ(arena.used_bytes(), measuring.used_bytes());
+    bytes_before = measuring.used_bytes();
   }
-  return target;
 }
 
-TEST(Gemm, MultipliesBf16WithWeightGradientsInFp32) {
-  Rank rank(2);
-  const Sizes sizes{257, 97, 33};
-  const Matrix x32 = random_matrix(sizes.tokens, sizes.in, 1);
-  const Matrix dy32 = random_matrix(sizes.tokens, sizes.out, 2);
-  const Matrix x = cut_to_bf16(x32);
-  const Matrix dy = cut_to_bf16(dy32);
-  const Matrix dweight(sizes.out, sizes.in);
-  rank.gemm.backward_weight(dy.tensor(), x.tensor(), dweight.tensor(), Write::set);
-  expect_product(
-      dweight, sizes.tokens, [&dy32](std::int64_t i, std::int64_t k) { return dy32.at(k, i); },
-      [&x32](std::int64_t k, std::int64_t j) { return x32.at(k, j); }, [](std::int64_t, std::int64_t) { return 0.0; });
-}
-
-// Many pieces of the largest size: each is summed in fp32 in the scratch.
-TEST(Gemm, RoundsABf16OutputOnceAtTheSizesOfAModel) {
-  Rank rank(2);
-  const Sizes sizes{1030, 33, 3080};
-  const Matrix x32 = random_matrix(sizes.tokens, sizes.in, 1);
-  const Matrix weight32 = random_matrix(sizes.out, sizes.in, 2);
-  const Matrix x = cut_to_bf16(x32);
-  const Matrix weight = cut_to_bf16(weight32);
-  const Matrix y(sizes.tokens, sizes.out, Dtype::bf16);
-  rank.gemm.forward(x.tensor(), weight.tensor(), {}, y.tensor());
-  for (std::int64_t index = 0; index < sizes.tokens * sizes.out; index += 97) {
-    double sum = 0;
-    for (std::int64_t k = 0; k < sizes.in; ++k) {
-      sum += static_cast<double>(x32.at(index / sizes.out, k)) * weight32.at(index % sizes.out, k);
-    }
-    const std::uint32_t bits = std::uint32_t{y.tensor().as<Bf16>()[index].bits} << 16U;
-    float rounded = 0;
-    std::memcpy(&rounded, &bits, sizeof rounded);
-    ASSERT_NEAR(rounded, sum, 0x1p-8 * std::abs(sum) + 1e-5) << "at " << index;
-  }
+TEST(Gemm, RefusesATypeThatItHasNoScratchFor) {
+  Rank rank(1);
+  const Matrix x(3, 5, Dtype::f16);
+  const Matrix weight(7, 5, Dtype::f16);
+  const Matrix y(3, 7, Dtype::f16);
+  EXPECT_THROW(rank.gemm.forward(x.tensor(), weight.tensor(), {}, y.tensor()), SystemError);
 }
 
 TEST(GemmPieces, CoverEveryElementOnceAndDependOnTheShapeAlone) {

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "trireme/kernels/cast.hpp"
+
 #include "kernels/normal_quantile.hpp"
 #include "support/array.hpp"
 #include "support/compare.hpp"
@@ -108,6 +110,31 @@ TEST(DrawInitial, DrawsAnyShardAsThatPartOfTheWhole) {
         }
       }
     }
+  }
+}
+
+template <class Half>
+void expect_rounded_weights(const device::Device& device, const tensor::Shard& shard) {
+  tensor::Parameter parameter{.name = "a.weight", .global_shape = {6, 10, 7}, .shard = shard};
+  for (const auto initial : {tensor::Initial::normal, tensor::Initial::ones, tensor::Initial::zeros}) {
+    parameter.initial = initial;
+    parameter.deviation = 0.02;
+    Array<float> full(shard.extent);
+    draw_initial(device, 5, parameter, shard, full.values().data());
+    Array<Half> expected(shard.extent);
+    cast(device, full.tensor(), expected.tensor());
+    Array<Half> half(shard.extent);
+    parameter.weight = half.tensor();
+    draw_initial(device, 5, parameter);
+    EXPECT_TRUE(test::same_bits(half.values(), expected.values()));
+  }
+}
+
+TEST(DrawInitial, RoundsTheSameNumbersForWeightsInHalfPrecision) {
+  const device::Device device({.num_threads = 3, .isa = device::detect_isa()});
+  for (const tensor::Shard& shard : {tensor::Shard{{0, 0, 0}, {6, 10, 7}}, tensor::Shard{{1, 3, 2}, {4, 5, 5}}}) {
+    expect_rounded_weights<Bf16>(device, shard);
+    expect_rounded_weights<Fp16>(device, shard);
   }
 }
 

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "trireme/kernels/cast.hpp"
+
 #include "kernels/portable/reduce.hpp"
 #include "support/array.hpp"
 #include "support/compare.hpp"
@@ -181,24 +183,36 @@ TEST(ColumnSum, AddsBlocksOf32RowsInABalancedTree) {
   EXPECT_EQ(columns.out.values()[0], 0x1p24F + 4);  // ((2^24 + 1) + (1 + 1)) + 1, ties to even; one by one: 2^24
 }
 
-TEST(AllFinite, FindsASingleNanOrInfinity) {
-  test::for_each_device([](const device::Device& device) {
+// One of `bad` among random numbers and the largest, anywhere, is found.
+template <class T>
+void expect_found(T largest, const std::vector<T>& bad) {
+  test::for_each_device([&](const device::Device& device) {
     for (const std::int64_t count : {1, 15, 16, 8193, 20000}) {
       test::Numbers numbers(6);
-      Array<float> x = numbers.floats({count});
-      x.values()[0] = std::numeric_limits<float>::max();
-      EXPECT_TRUE(all_finite(device, count, x.values().data()));
-      for (const float bad : {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
-                              std::numeric_limits<float>::quiet_NaN()}) {
+      Array<float> floats = numbers.floats({count});
+      Array<T> x({count});
+      cast(device, floats.tensor(), x.tensor());
+      x.values()[0] = largest;
+      EXPECT_TRUE(all_finite(device, x.tensor()));
+      for (const T& value : bad) {
         for (const std::int64_t place : {std::int64_t{0}, count / 2, count - 1}) {
-          Array<float> y = x;
-          y.values()[static_cast<std::size_t>(place)] = bad;
-          EXPECT_FALSE(all_finite(device, count, y.values().data()));
+          Array<T> y = x;
+          y.values()[static_cast<std::size_t>(place)] = value;
+          EXPECT_FALSE(all_finite(device, y.tensor()));
         }
       }
     }
-    EXPECT_TRUE(all_finite(device, 0, nullptr));
+    EXPECT_TRUE(all_finite(device, Array<T>({0}).tensor()));
   });
+}
+
+TEST(AllFinite, FindsASingleNanOrInfinity) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  expect_found<float>(std::numeric_limits<float>::max(),
+                      {infinity, -infinity, std::numeric_limits<float>::quiet_NaN()});
+  // Infinities and NaNs of which one bit is set at least.
+  expect_found<Bf16>({0x7F7F}, {{0x7F80}, {0xFF80}, {0x7F81}, {0xFFFF}});
+  expect_found<Fp16>({0x7BFF}, {{0x7C00}, {0xFC00}, {0x7C01}, {0xFFFF}});
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,6 +18,11 @@
 namespace trireme::test {
 
 using Arrays = std::map<std::string, std::vector<float>>;
+
+/// Half of the distance from 1 to the next number.
+inline double rounding_of(Dtype dtype) {
+  return dtype == Dtype::f32 ? 0x1p-24 : dtype == Dtype::bf16 ? 0x1p-8 : 0x1p-11;
+}
 
 /// Of this rank: arrays over its own rows, arrays alike on all ranks, and the gradients of its entries.
 struct Outcome {
@@ -64,6 +70,7 @@ struct BlockCase {
   int first_micro_batch = 0;
   int micro_batches = 1;
   int num_threads = 1;
+  Dtype compute = Dtype::f32;
 
   [[nodiscard]] std::int64_t rows() const { return batch * tokens; }
   [[nodiscard]] layers::BlockOptions options() const {
@@ -93,7 +100,12 @@ class BlockRun {
  public:
   BlockRun(comm::Communicator& communicator, std::int64_t slices, const BlockCase& of)
       : case_(of),
-        rig_(communicator, {.slices = slices, .kv_heads = of.kv_heads, .head_width = of.head_width, .width = of.width},
+        rig_(communicator,
+             {.slices = slices,
+              .kv_heads = of.kv_heads,
+              .head_width = of.head_width,
+              .width = of.width,
+              .compute = of.compute},
              of.rows(), of.num_threads),
         block_(rig_.parameters(), of.options(), rig_.axis()) {
     rig_.lay_out();
@@ -123,18 +135,20 @@ class BlockRun {
     const layers::Context context = rig_.context();
     Batch batch(case_.batch, case_.tokens, 11, true);
     batch.sequences.first_sequence = index * case_.batch;
-    std::vector<float> x = rig_.own(normals("x" + number, rows * case_.width), rows);
-    std::vector<float> gradient = rig_.own(normals("dy" + number, rows * case_.width), rows);
-    std::vector<float> branch(x.size());
     const tensor::Shape shape{rig_.axis().own_rows(rows).count, case_.width};
-    block_.forward(context, batch.sequences, table_, view(x, shape), activations_, view(branch, shape), nullptr);
-    if (case_.again) std::fill_n(shared_core_->output.as<float>(), shared_core_->output.size(), 1e30F);
-    block_.backward_input(context, batch.sequences, table_, activations_, gradients_, view(gradient, shape));
+    const auto own_rows = [&](const std::string& name) {
+      return Typed(rig_.device(), rig_.own(normals(name + number, rows * case_.width), rows), shape, case_.compute);
+    };
+    Typed x = own_rows("x");
+    Typed gradient = own_rows("dy");
+    Typed branch = own_rows("branch");
+    block_.forward(context, batch.sequences, table_, x.tensor(), activations_, branch.tensor(), nullptr);
+    if (case_.again) std::memset(shared_core_->output.data, 0x7b, shared_core_->output.bytes());  // large numbers
+    block_.backward_input(context, batch.sequences, table_, activations_, gradients_, gradient.tensor());
     block_.backward_weight(context, rows, activations_, gradients_,
                            index == case_.first_micro_batch ? kernels::Write::set : kernels::Write::add);
-    const auto* output = activations_.output.as<float>();
-    outcome.own_rows["output" + number] = {output, output + shape.size()};
-    outcome.own_rows["dx" + number] = gradient;
+    outcome.own_rows["output" + number] = floats(rig_.device(), activations_.output.rows(0, shape[0]));
+    outcome.own_rows["dx" + number] = gradient.floats();
   }
 
   BlockCase case_;
@@ -155,6 +169,7 @@ struct EndsCase {
   double dropout = 0.2;
   int first_micro_batch = 0;
   int micro_batches = 1;
+  Dtype compute = Dtype::f32;
 
   [[nodiscard]] std::int64_t rows() const { return batch * tokens; }
 };
@@ -164,7 +179,9 @@ class EndsRun {
  public:
   EndsRun(comm::Communicator& communicator, std::int64_t slices, const EndsCase& of)
       : case_(of),
-        rig_(communicator, {.slices = slices, .kv_heads = slices, .head_width = 1, .width = of.width}, of.rows()) {
+        rig_(communicator,
+             {.slices = slices, .kv_heads = slices, .head_width = 1, .width = of.width, .compute = of.compute},
+             of.rows()) {
     if (!of.far_table) {
       embedding_.emplace(rig_.parameters(),
                          layers::EmbeddingOptions{.vocab = of.vocab,
@@ -208,23 +225,24 @@ class EndsRun {
     Batch batch(case_.batch, case_.tokens, case_.vocab, true);
     batch.sequences.first_sequence = index * case_.batch;
     const tensor::Shape shape{rig_.axis().own_rows(rows).count, case_.width};
-    std::vector<float> x = rig_.own(normals("x" + number, rows * case_.width), rows);
-    if (embedding_) embedding_->forward(context, batch.sequences, view(x, shape));
-    outcome.own_rows["embedded" + number] = x;
+    const std::vector<float> given = rig_.own(normals("x" + number, rows * case_.width), rows);
+    Typed x(rig_.device(), given, shape, case_.compute);
+    if (embedding_) embedding_->forward(context, batch.sequences, x.tensor());
+    outcome.own_rows["embedded" + number] = x.floats();
 
-    std::vector<float> dx(x.size());
+    Typed dx(rig_.device(), std::vector<float>(given.size()), shape, case_.compute);
     std::vector<float>& log_probability = outcome.alike["log_probability" + number];
     log_probability.resize(static_cast<std::size_t>(rows));
     const tensor::Tensor targets = view(batch.targets, {rows});
-    head_->forward_backward(context, rows, view(x, shape), targets, view(batch.coefficients, {rows}), activations_,
-                            view(log_probability, {rows}), view(dx, shape), write, write);
-    outcome.own_rows["dx" + number] = dx;
-    if (embedding_) embedding_->backward(context, batch.sequences, view(dx, shape), write, write);
+    head_->forward_backward(context, rows, x.tensor(), targets, view(batch.coefficients, {rows}), activations_,
+                            view(log_probability, {rows}), dx.tensor(), write, write);
+    outcome.own_rows["dx" + number] = dx.floats();
+    if (embedding_) embedding_->backward(context, batch.sequences, dx.tensor(), write, write);
 
     std::vector<float>& evaluated = outcome.alike["evaluated" + number];
     evaluated.resize(static_cast<std::size_t>(rows));
-    head_->evaluate(context, rows, view(x, shape), targets, activations_, view(evaluated, {rows}));
-    head_->logits(context, rows, view(x, shape), activations_, outcome.alike["logits" + number]);
+    head_->evaluate(context, rows, x.tensor(), targets, activations_, view(evaluated, {rows}));
+    head_->logits(context, rows, x.tensor(), activations_, outcome.alike["logits" + number]);
   }
 
   EndsCase case_;

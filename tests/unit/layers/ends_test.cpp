@@ -35,7 +35,10 @@ struct EndsReference {
 class Reference {
  public:
   Reference(EndsRun& run, const EndsCase& of)
-      : case_(of), batch_(of.batch, of.tokens, of.vocab, true), weights_(run.rig().whole_weights()) {
+      : case_(of),
+        device_(run.rig().device()),
+        batch_(of.batch, of.tokens, of.vocab, true),
+        weights_(run.rig().whole_weights()) {
     batch_.sequences.first_sequence = 0;
     for (const auto& [name, values] : weights_) result_.gradients[name].resize(values.size());
     result_.gradients["head.weight"].resize(at(of.vocab * of.width));
@@ -64,7 +67,7 @@ class Reference {
   Doubles embed(std::int64_t n) {
     if (case_.far_table) {
       const std::vector<float> x = test::normals("x0", case_.rows() * case_.width);
-      return doubles(test::cut(x, n * case_.width, case_.width));
+      return doubles(test::rounded(device_, test::cut(x, n * case_.width, case_.width), case_.compute));
     }
     Doubles x;
     for (std::int64_t d = 0; d < case_.width; ++d) {
@@ -149,28 +152,45 @@ class Reference {
 
  private:
   EndsCase case_;
+  const device::Device& device_;
   test::Batch batch_;
   std::map<std::string, Doubles> weights_;
   Doubles log_probability_;  // of rows with coefficient 0 too
   EndsReference result_;
 };
 
+/// Of the largest element. In half precision the sum of the two embeddings is rounded twice; the logits are made from
+/// a residual and a norm of one rounding each, and their gradients pass two more.
+struct Tolerances {
+  explicit Tolerances(Dtype compute) {
+    if (compute == Dtype::f32) return;
+    embedded = 2 * test::rounding_of(compute);
+    forward = 3 * test::rounding_of(compute);
+    backward = 4 * test::rounding_of(compute);
+  }
+  double embedded = 1e-6;
+  double forward = 2e-6;
+  double backward = 1e-5;
+};
+
 void expect_reference(const EndsCase& of, std::int64_t slices) {
-  SCOPED_TRACE(std::to_string(slices) + " slices, vocabulary of " + std::to_string(of.vocab));
+  SCOPED_TRACE(std::to_string(slices) + " slices, vocabulary of " + std::to_string(of.vocab) + ", " +
+               std::string(name_of(of.compute)));
+  const Tolerances tolerances(of.compute);
   const auto self = comm::make_self_communicator();
   EndsRun run(*self, slices, of);
   const Outcome outcome = run.run();
   Reference reference(run, of);
   const EndsReference expected = reference();
-  EXPECT_TRUE(test::all_near(outcome.own_rows.at("embedded0"), expected.embedded, 1e-6));
-  EXPECT_TRUE(test::all_near(outcome.alike.at("log_probability0"), expected.log_probability, 2e-6));
-  EXPECT_TRUE(test::all_near(outcome.alike.at("evaluated0"), reference.all_log_probabilities(), 2e-6));
-  EXPECT_TRUE(test::all_near(outcome.alike.at("logits0"), expected.last_logits, 2e-6));
-  EXPECT_TRUE(test::all_near(outcome.own_rows.at("dx0"), expected.dx, 1e-5));
+  EXPECT_TRUE(test::all_near(outcome.own_rows.at("embedded0"), expected.embedded, tolerances.embedded));
+  EXPECT_TRUE(test::all_near(outcome.alike.at("log_probability0"), expected.log_probability, tolerances.forward));
+  EXPECT_TRUE(test::all_near(outcome.alike.at("evaluated0"), reference.all_log_probabilities(), tolerances.forward));
+  EXPECT_TRUE(test::all_near(outcome.alike.at("logits0"), expected.last_logits, tolerances.forward));
+  EXPECT_TRUE(test::all_near(outcome.own_rows.at("dx0"), expected.dx, tolerances.backward));
   for (const auto& [name, gradient] : expected.gradients) {
     if (of.far_table && name == layers::token_table_name) continue;
     const Doubles actual = run.rig().whole(name, &tensor::Parameter::gradient);
-    EXPECT_TRUE(test::all_near({actual.begin(), actual.end()}, gradient, 1e-5)) << name;
+    EXPECT_TRUE(test::all_near({actual.begin(), actual.end()}, gradient, tolerances.backward)) << name;
   }
 }
 
@@ -198,6 +218,19 @@ TEST(Ends, MatchTheReferenceOverSeveralChunks) {
 
 TEST(Ends, MatchTheReferenceWithOneRow) {
   expect_reference({.batch = 1, .tokens = 1}, 4);
+}
+
+TEST(Ends, MatchTheReferenceInHalfPrecision) {
+  for (const Dtype compute : {Dtype::bf16, Dtype::f16}) {
+    for (const std::int64_t slices : {1, 2, 4}) {
+      expect_reference({.compute = compute}, slices);
+      expect_reference({.norm = layers::NormKind::rms, .tied = false, .learned_positions = false, .compute = compute},
+                       slices);
+      expect_reference({.far_table = true, .compute = compute}, slices);
+      expect_reference({.tokens = 181, .vocab = 19, .width = 11, .compute = compute}, slices);
+      expect_reference({.batch = 1, .tokens = 1, .vocab = 3, .compute = compute}, slices);
+    }
+  }
 }
 
 TEST(VocabularySlices, OfEqualLengthButForTheLast) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "trireme/kernels/cast.hpp"
 #include "trireme/kernels/random.hpp"
 #include "trireme/layers/context.hpp"
 #include "trireme/tensor/parameter.hpp"
@@ -43,17 +44,47 @@ std::vector<T> cut(const std::vector<T>& values, std::int64_t begin, std::int64_
   return {values.begin() + begin, values.begin() + begin + count};
 }
 
+/// The values of a tensor of any type of activations.
+inline std::vector<float> floats(const device::Device& device, const tensor::Tensor& values) {
+  std::vector<float> result(static_cast<std::size_t>(values.size()));
+  if (!result.empty()) kernels::cast(device, values, view(result, values.shape));
+  return result;
+}
+
+/// A tensor with its memory, of a type of activations.
+class Typed {
+ public:
+  Typed(const device::Device& device, std::vector<float> values, const tensor::Shape& shape, Dtype dtype)
+      : device_(device), bytes_(values.size() * size_of(dtype)), shape_(shape), dtype_(dtype) {
+    if (!values.empty()) kernels::cast(device, view(values, shape), tensor());
+  }
+  [[nodiscard]] tensor::Tensor tensor() { return {.data = bytes_.data(), .shape = shape_, .dtype = dtype_}; }
+  [[nodiscard]] std::vector<float> floats() { return test::floats(device_, tensor()); }
+
+ private:
+  const device::Device& device_;
+  std::vector<std::byte> bytes_;
+  tensor::Shape shape_;
+  Dtype dtype_;
+};
+
+/// What `values` become in a type of activations.
+inline std::vector<float> rounded(const device::Device& device, const std::vector<float>& values, Dtype dtype) {
+  return Typed(device, values, {static_cast<std::int64_t>(values.size())}, dtype).floats();
+}
+
 class Rig {
  public:
   Rig(comm::Communicator& communicator, const layers::TensorAxisOptions& options, std::int64_t max_rows,
       int num_threads = 1)
       : device_({.num_threads = num_threads, .isa = device::detect_isa()}),
         arena_(std::size_t{96} << 20U),
-        gemm_(device_, arena_),
+        gemm_(device_, arena_, options.compute),
         axis_(communicator, device_, options) {
     axis_.allocate(arena_, max_rows);
   }
 
+  [[nodiscard]] const device::Device& device() const { return device_; }
   [[nodiscard]] device::Arena& arena() { return arena_; }
   [[nodiscard]] layers::TensorAxis& axis() { return axis_; }
   [[nodiscard]] tensor::ParameterStore& parameters() { return parameters_; }
@@ -63,16 +94,17 @@ class Rig {
     scratch_ = tensor::allocate(arena_, {bytes}, Dtype::u8, device::MemoryClass::buffers);
   }
 
-  /// Weights of deviation 0.3, gains around 1; gradients poisoned, since the first write must set them.
+  /// Weights of deviation 0.3, gains around 1, matrices of the type of activations; gradients poisoned, since the first
+  /// write must set them.
   void lay_out() {
     for (tensor::Parameter& parameter : parameters_.all()) {
-      const auto make = [&] {
-        return tensor::allocate(arena_, parameter.shard.extent, Dtype::f32, device::MemoryClass::parameters);
+      const auto make = [&](Dtype dtype) {
+        return tensor::allocate(arena_, parameter.shard.extent, dtype, device::MemoryClass::parameters);
       };
-      parameter.gradient = make();
+      parameter.gradient = make(Dtype::f32);
       std::fill_n(parameter.gradient.as<float>(), parameter.gradient.size(), 1e30F);
       if (!parameter.tied_to.empty()) continue;
-      parameter.weight = make();
+      parameter.weight = make(parameter.global_shape.num_dims() > 1 ? axis_.compute() : Dtype::f32);
       draw(parameter);
     }
   }
@@ -101,9 +133,10 @@ class Rig {
     std::vector<double> values;
     for (const tensor::Parameter* entry : parameters_.entries(name)) {
       values.resize(static_cast<std::size_t>(entry->global_shape.size()));
-      const auto* from = (entry->*member).as<float>();
+      const std::vector<float> from = floats(device_, entry->*member);
       for (std::int64_t i = 0; i < entry->shard.extent.size(); ++i) {
-        values[static_cast<std::size_t>(global_index(*entry, i))] = static_cast<double>(from[i]);
+        values[static_cast<std::size_t>(global_index(*entry, i))] =
+            static_cast<double>(from[static_cast<std::size_t>(i)]);
       }
     }
     return values;
@@ -124,13 +157,14 @@ class Rig {
     return (entry.shard.offset[0] + i / columns) * entry.global_shape[1] + entry.shard.offset[1] + i % columns;
   }
 
-  static void draw(const tensor::Parameter& parameter) {
+  void draw(const tensor::Parameter& parameter) const {
     const std::vector<float> all = normals(parameter.name, parameter.global_shape.size());
     const float mean = parameter.initial == tensor::Initial::ones ? 1.0F : 0.0F;
-    auto* weight = parameter.weight.as<float>();
+    std::vector<float> weight;
     for (std::int64_t i = 0; i < parameter.weight.size(); ++i) {
-      weight[i] = mean + 0.3F * all[static_cast<std::size_t>(global_index(parameter, i))];
+      weight.push_back(mean + 0.3F * all[static_cast<std::size_t>(global_index(parameter, i))]);
     }
+    if (!weight.empty()) kernels::cast(device_, view(weight, parameter.weight.shape), parameter.weight);
   }
 
   device::Device device_;

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "trireme/config/deck.hpp"
@@ -54,13 +55,14 @@ class Golden : public testing::TestWithParam<std::string> {
     }
   }
 
-  void load_weights(support::SmallModel& model) const {
-    for (tensor::Parameter& parameter : model.stage().parameters().all()) {
-      if (!parameter.tied_to.empty()) continue;
-      const std::vector<double> values = doubles("weights/" + parameter.name);
-      ASSERT_EQ(static_cast<std::int64_t>(values.size()), parameter.weight.size()) << parameter.name;
-      for (std::size_t i = 0; i < values.size(); ++i) parameter.weight.as<float>()[i] = static_cast<float>(values[i]);
+  /// As a checkpoint's weights come: into the pieces that the optimizer keeps.
+  void load_weights(support::SmallModel& model, const std::string& path = "weights/") const {
+    for (const optim::StatePiece& piece : model.optimizer().state()) {
+      const std::vector<double> values = doubles(path + piece.parameter->name);
+      ASSERT_EQ(static_cast<std::int64_t>(values.size()), piece.rectangle.extent.size()) << piece.parameter->name;
+      for (std::size_t i = 0; i < values.size(); ++i) piece.weight[i] = static_cast<float>(values[i]);
     }
+    model.optimizer().share_loaded_state();
   }
 
   /// Our gradient of a parameter; of a tied table the sum of its two.
@@ -140,7 +142,81 @@ TEST_P(Golden, TenAdamWStepsAgree) {
   }
 }
 
+double norm_of(const std::vector<double>& values) {
+  double squares = 0;
+  for (const double value : values) squares += value * value;
+  return std::sqrt(squares);
+}
+
+/// Norm of the difference over the norm of `theirs`.
+double relative_difference(const std::vector<double>& ours, const std::vector<double>& theirs) {
+  std::vector<double> difference(ours.size());
+  for (std::size_t i = 0; i < ours.size(); ++i) difference[i] = ours[i] - theirs[i];
+  return norm_of(difference) / norm_of(theirs);
+}
+
+class HalfGolden : public Golden {
+ protected:
+  /// Every gradient of the first step against those at `path`, in norm.
+  void expect_gradients_near(support::SmallModel& model, const std::string& path, double bound) {
+    for (const tensor::Parameter& parameter : model.stage().parameters().all()) {
+      if (!parameter.tied_to.empty()) continue;
+      std::vector<double> ours = gradient_of(model, parameter);
+      for (double& value : ours) value /= options_.gradient_scale;
+      if (parameter.name.ends_with("attention.key.bias")) {
+        // Exactly zero: what is left is rounding.
+        const std::string weight = parameter.name.substr(0, parameter.name.size() - 4) + "weight";
+        EXPECT_LE(largest(ours), 1e-2 * largest(doubles("gradients/" + weight))) << parameter.name;
+        continue;
+      }
+      const double difference = relative_difference(ours, doubles(path + parameter.name));
+      EXPECT_LE(difference, bound) << parameter.name;
+      worst_ = std::max(worst_, difference);
+    }
+    RecordProperty("worst", fmt::format("{:.2e}", worst_));
+  }
+
+  double worst_ = 0;
+};
+
+TEST_P(HalfGolden, GradientsOfBf16AreNearThoseOfAutocast) {
+  options_.compute = Dtype::bf16;
+  support::SmallModel model(options_);
+  load_weights(model, "autocast/weights/");
+  EXPECT_NEAR(model.loss_and_gradients(batch_), doubles("autocast/losses").front(), 1e-2);
+  expect_gradients_near(model, "autocast/gradients/", 2e-2);
+}
+
+TEST_P(HalfGolden, LossesOfBf16FollowThoseOfAutocastForFiftySteps) {
+  options_.compute = Dtype::bf16;
+  support::SmallModel model(options_);
+  load_weights(model, "autocast/weights/");
+  const std::vector<double> losses = doubles("autocast/losses");
+  ASSERT_EQ(losses.size(), 51U);
+  for (std::size_t step = 0; step < 50; ++step) {
+    EXPECT_NEAR(model.loss_and_gradients(batch_), losses[step], 1e-2) << step;
+    const double norm = model.optimizer().gradient_norm();
+    model.optimizer().update(1e-3, optim::clip_factor(norm, 1.0), static_cast<std::int64_t>(step) + 1);
+  }
+  EXPECT_NEAR(model.loss_and_gradients(batch_), losses.back(), 1e-2);
+}
+
+// Its numbers have three bits more than those of bf16.
+TEST_P(HalfGolden, GradientsOfFp16AreNearThoseOfDoublePrecision) {
+  options_.compute = Dtype::f16;
+  options_.gradient_scale = 4096;
+  support::SmallModel model(options_);
+  load_weights(model);
+  EXPECT_NEAR(model.loss_and_gradients(batch_), doubles("losses").front(), 1e-3);
+  expect_gradients_near(model, "gradients/", 5e-3);
+}
+
 INSTANTIATE_TEST_SUITE_P(Styles, Golden, testing::Values("golden_gpt2.h5", "golden_llama.h5"),
+                         [](const auto& param_info) {
+                           return param_info.param.substr(7, param_info.param.find('.') - 7);
+                         });
+
+INSTANTIATE_TEST_SUITE_P(Styles, HalfGolden, testing::Values("golden_gpt2.h5", "golden_llama.h5"),
                          [](const auto& param_info) {
                            return param_info.param.substr(7, param_info.param.find('.') - 7);
                          });

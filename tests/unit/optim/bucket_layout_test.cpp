@@ -1,5 +1,6 @@
 #include "trireme/optim/bucket_layout.hpp"
 
+#include <algorithm>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -144,6 +145,58 @@ TEST(BucketLayout, GivesEachRankThePieceThatTheReductionLeavesIt) {
         EXPECT_LE(rows.bucket_offset + rows.elements, layout.own_end);
       }
     }
+  }
+}
+
+TEST(WeightLayout, OfFp32IsTheBucketItself) {
+  tensor::ParameterStore store;
+  fill(store);
+  for (int ranks : rank_counts) {
+    const BucketLayout layout = lay_out_bucket(store, 0, ranks / 2, ranks);
+    const WeightLayout weights = lay_out_weights(layout, Dtype::f32);
+    EXPECT_EQ(weights.bytes, 4 * layout.elements);
+    for (std::size_t i = 0; i < layout.offsets.size(); ++i) EXPECT_EQ(weights.offsets[i], 4 * layout.offsets[i]);
+    for (std::size_t i = 0; i < layout.cuts.size(); ++i) EXPECT_EQ(weights.cuts[i], 4 * layout.cuts[i]);
+    for (std::size_t i = 0; i < layout.owned.size(); ++i) {
+      EXPECT_EQ(weights.owned[i], 4 * layout.owned[i].bucket_offset);
+    }
+  }
+}
+
+TEST(WeightLayout, HoldsMatricesInTwoBytesAndVectorsInFourOnSixtyFour) {
+  tensor::ParameterStore store;
+  fill(store);
+  const WeightLayout weights = lay_out_weights(lay_out_bucket(store, 0, 0, 1), Dtype::bf16);
+  const std::vector<std::int64_t> expected{0, 7232, 7296, 7296, 27328, 27392};
+  EXPECT_EQ(weights.offsets, expected);
+  EXPECT_EQ(weights.bytes, 28800);
+  EXPECT_EQ(weight_dtype(*store.find("matrix"), Dtype::bf16), Dtype::bf16);
+  EXPECT_EQ(weight_dtype(*store.find("row"), Dtype::f16), Dtype::f16);
+  EXPECT_EQ(weight_dtype(*store.find("long"), Dtype::bf16), Dtype::f32);
+  EXPECT_EQ(weight_dtype(*store.find("scalar"), Dtype::bf16), Dtype::f32);
+}
+
+TEST(WeightLayout, GivesEveryByteToTheOwnerOfItsElement) {
+  tensor::ParameterStore store;
+  fill(store);
+  for (int ranks : rank_counts) {
+    std::vector<int> owners(28800, 0);
+    for (int rank = 0; rank < ranks; ++rank) {
+      const BucketLayout layout = lay_out_bucket(store, 0, rank, ranks);
+      const WeightLayout weights = lay_out_weights(layout, Dtype::bf16);
+      const auto piece = static_cast<std::size_t>(comm::owned_piece(rank, ranks));
+      ASSERT_EQ(weights.owned.size(), layout.owned.size());
+      for (std::size_t i = 0; i < layout.owned.size(); ++i) {
+        const std::int64_t bytes = layout.owned[i].parameter->global_shape.num_dims() == 2 ? 2 : 4;
+        const std::int64_t end = weights.owned[i] + layout.owned[i].elements * bytes;
+        EXPECT_GE(weights.owned[i], weights.cuts[piece]);
+        EXPECT_LE(end, weights.cuts[piece + 1]);
+        for (std::int64_t byte = weights.owned[i]; byte < end; ++byte) ++owners[static_cast<std::size_t>(byte)];
+      }
+    }
+    // All but the gaps after the matrix, the pair, `long`, the scalar and the row.
+    EXPECT_EQ(std::count(owners.begin(), owners.end(), 1), 7178 + 8 + 20012 + 4 + 1400);
+    EXPECT_EQ(std::count(owners.begin(), owners.end(), 0), 54 + 56 + 20 + 60 + 8) << ranks << " ranks";
   }
 }
 

@@ -34,12 +34,13 @@ struct Case {
   int group = 1;
   std::int64_t micro_batches = 1;
   std::int64_t lanes = 1;
+  Dtype compute = Dtype::f32;
 };
 
 device::Arena laid_out(const Case& c, int rank, std::size_t capacity = 0) {
   tensor::ParameterStore store;
   add(store, "table", {1680, 16}, 0);
-  WeightsOptions options{.sharded = c.zero_stage == 3, .in_turn = {{}}};
+  WeightsOptions options{.sharded = c.zero_stage == 3, .compute = c.compute, .in_turn = {{}}};
   for (int block = 1; block <= num_blocks; ++block) {
     add(store, "block" + std::to_string(block), {840, 32}, block);
     options.in_turn[0].buckets.push_back(block);
@@ -72,8 +73,23 @@ TEST(Memory, OfWeightsGradientsAndMomentsIsTheFormulaOverTheGroup) {
           EXPECT_EQ(used(arena, MemoryClass::parameters), 4 * weight_elements / (zero_stage == 3 ? group : 1));
           EXPECT_EQ(used(arena, MemoryClass::gradients), 4 * gradient_elements / (zero_stage >= 2 ? group : 1));
           EXPECT_EQ(used(arena, MemoryClass::moments), 8 * weight_elements / group);
+          EXPECT_EQ(used(arena, MemoryClass::masters), 0);
         }
       }
+    }
+  }
+}
+
+TEST(Memory, OfHalfPrecisionIsTwoBytesAndTheMastersOverTheGroup) {
+  for (const int group : {1, 2, 3, 6}) {
+    for (const int zero_stage : {1, 2, 3}) {
+      const Case c{.zero_stage = zero_stage, .data_size = 6, .group = group, .compute = Dtype::bf16};
+      const device::Arena arena = laid_out(c, 5);
+      SCOPED_TRACE(testing::Message() << "ZeRO " << zero_stage << ", group " << group);
+      EXPECT_EQ(used(arena, MemoryClass::parameters), zero_stage == 3 && group > 1 ? 0 : 2 * weight_elements);
+      EXPECT_EQ(used(arena, MemoryClass::masters), 4 * weight_elements / group);
+      EXPECT_EQ(used(arena, MemoryClass::moments), 8 * weight_elements / group);
+      EXPECT_EQ(used(arena, MemoryClass::gradients), 4 * gradient_elements / (zero_stage >= 2 ? group : 1));
     }
   }
 }
@@ -100,14 +116,18 @@ TEST(Memory, OfPlacesIsTwoBlocksAndTheTables) {
   EXPECT_EQ(buffers(1), scratch);
   EXPECT_EQ(buffers(2), scratch + gradient_places);
   EXPECT_EQ(buffers(3), scratch + gradient_places + weight_places);
+  Case half{.zero_stage = 3, .data_size = 2, .group = 2, .compute = Dtype::f16};
+  EXPECT_EQ(used(laid_out(half, 0), MemoryClass::buffers), scratch + gradient_places + weight_places / 2);
   EXPECT_EQ(used(laid_out({.zero_stage = 3}, 0), MemoryClass::buffers), 0) << "one rank has all of it anyway";
 }
 
 TEST(Memory, IsForetoldByAMeasuringArena) {
   for (const int zero_stage : {0, 1, 2, 3}) {
-    const Case c{.zero_stage = zero_stage, .data_size = 6, .group = zero_stage == 0 ? 1 : 3};
-    const std::size_t bytes = laid_out(c, 4).used_bytes();
-    EXPECT_EQ(laid_out(c, 4, bytes).used_bytes(), bytes);
+    for (const Dtype compute : {Dtype::f32, Dtype::f16}) {
+      const Case c{.zero_stage = zero_stage, .data_size = 6, .group = zero_stage == 0 ? 1 : 3, .compute = compute};
+      const std::size_t bytes = laid_out(c, 4).used_bytes();
+      EXPECT_EQ(laid_out(c, 4, bytes).used_bytes(), bytes);
+    }
   }
 }
 

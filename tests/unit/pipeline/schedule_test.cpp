@@ -34,6 +34,16 @@ TEST(Schedule, NaiveHasOneMicroBatchInFlight) {
   for (int stage = 0; stage < 3; ++stage) EXPECT_EQ(compute(schedule, stage), "F0 D0 F1 D1");
 }
 
+TEST(Schedule, OfAStageAloneIsThatOfTheStageAmongAll) {
+  for (const Schedule& schedule : all_schedules(4, 6)) {
+    for (int stage = 0; stage < schedule.stages; ++stage) {
+      ASSERT_EQ(make_stage_actions(schedule, stage), schedule.actions[static_cast<std::size_t>(stage)])
+          << words(schedule);
+    }
+  }
+  EXPECT_THROW(static_cast<void>(make_stage_actions({.stages = 2, .chunks = 2}, 0)), InputError);
+}
+
 TEST(Schedule, GpipeGoesForwardWithAllBeforeItGoesBack) {
   EXPECT_EQ(compute(make_schedule(ScheduleKind::gpipe, 2, 3), 1), "F0 F1 F2 D0 D1 D2");
 }

@@ -1,8 +1,12 @@
 #include "trireme/pipeline/simulate.hpp"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include <gtest/gtest.h>
+
+#include "trireme/pipeline/slots.hpp"
 
 #include "unit/pipeline/schedules.hpp"
 
@@ -163,6 +167,43 @@ TEST(Simulate, NeverComputesTwoThingsAtATimeNorBeforeItsInputIsThere) {
         const double made_s =
             end_of(*lower, {ActionKind::backward, ActionKind::backward_input}, event.action.micro_batch);
         ASSERT_GE(event.begin_s, made_s + transfer_s) << words(schedule);
+      }
+    }
+  }
+}
+
+using Holder = std::pair<int, std::int64_t>;  // chunk, micro-batch
+
+/// When the sends of a stage's chunks and micro-batches are through.
+std::map<Holder, double> ends_of_sends(const Simulation& simulation, int stage) {
+  std::map<Holder, double> ends;
+  for (const SimulatedEvent& event : simulation.events) {
+    const ActionKind kind = event.action.kind;
+    if (event.stage != stage || (kind != ActionKind::send_output && kind != ActionKind::send_gradient)) continue;
+    double& end_s = ends[{event.action.chunk, event.action.micro_batch}];
+    end_s = std::max(end_s, event.end_s);
+  }
+  return ends;
+}
+
+TEST(Simulate, TakesASlotWhenTheSendsOfItsLastHolderAreThroughWhicheverChunkThatWasOf) {
+  for (const Schedule& schedule : all_schedules(4, 7)) {
+    const Simulation simulation = simulate(schedule, uniform_timing(schedule, {1, 1.5, 0.75}, 0.25));
+    for (int stage = 0; stage < schedule.stages; ++stage) {
+      const Slots slots = assign_slots(schedule.actions[static_cast<std::size_t>(stage)]);
+      std::map<Holder, double> sent_s = ends_of_sends(simulation, stage);
+      std::map<int, Holder> holders;  // by slot
+      for (const SimulatedEvent& event : simulation.events) {
+        const Action& action = event.action;
+        const bool takes = action.kind == ActionKind::receive_input || action.kind == ActionKind::forward;
+        if (event.stage != stage || !takes) continue;
+        const Holder here{action.chunk, action.micro_batch};
+        const int slot =
+            slots.activation[static_cast<std::size_t>(action.chunk)][static_cast<std::size_t>(action.micro_batch)];
+        const auto [last, is_first] = holders.try_emplace(slot, here);
+        const bool was_held = !is_first && last->second != here;
+        ASSERT_GE(event.begin_s, was_held ? sent_s[last->second] : 0) << words(schedule);
+        last->second = here;
       }
     }
   }

@@ -74,22 +74,12 @@ TEST(Slots, AreNeverSharedAndNeverMoreThanNeeded) {
     SCOPED_TRACE(words(schedule));
     for (const ActionList& actions : schedule.actions) {
       const Slots slots = assign_slots(actions);
-      const auto shared = entries(actions, slots.stage_activation, false);
+      const auto shared = entries(actions, slots.activation, false);
       expect_no_two_in_one_slot(shared);
       ASSERT_EQ(slots.peak_live, most_at_once(shared, actions.size()));
       const auto gradients = entries(actions, slots.gradient, true);
       expect_no_two_in_one_slot(gradients);
-      ASSERT_EQ(slots.num_stage_gradients, most_at_once(gradients, actions.size()));
-      for (std::size_t chunk = 0; chunk < slots.activation.size(); ++chunk) {
-        auto own = entries(actions, slots.activation, false);
-        const auto micro_batches = static_cast<std::ptrdiff_t>(schedule.micro_batches);
-        own = {own.begin() + static_cast<std::ptrdiff_t>(chunk) * micro_batches,
-               own.begin() + static_cast<std::ptrdiff_t>(chunk + 1) * micro_batches};
-        expect_no_two_in_one_slot(own);
-        ASSERT_EQ(slots.num_activations[chunk], most_at_once(own, actions.size()));
-        ASSERT_EQ(slots.num_gradients[chunk],
-                  1 + *std::max_element(slots.gradient[chunk].begin(), slots.gradient[chunk].end()));
-      }
+      ASSERT_EQ(slots.num_gradients, most_at_once(gradients, actions.size()));
     }
   }
 }
@@ -117,7 +107,6 @@ TEST(Slots, AreNoMoreThanComputingAloneWouldNeed) {
       const Slots with_transfers = assign_slots(actions);
       std::erase_if(actions, [](const Action& action) { return !is_compute(action.kind); });
       const Slots alone = assign_slots(actions);
-      ASSERT_EQ(with_transfers.num_activations, alone.num_activations) << words(schedule);
       ASSERT_EQ(with_transfers.peak_live, alone.peak_live) << words(schedule);
     }
   }
@@ -126,7 +115,7 @@ TEST(Slots, AreNoMoreThanComputingAloneWouldNeed) {
 TEST(Slots, OfGradientsAreAsManyAsWeightPassesLag) {
   for (int stage = 0; stage < 4; ++stage) {
     const auto gradients = [stage](ScheduleKind kind) {
-      return assign_slots(make_schedule(kind, 4, 16).actions[static_cast<std::size_t>(stage)]).num_stage_gradients;
+      return assign_slots(make_schedule(kind, 4, 16).actions[static_cast<std::size_t>(stage)]).num_gradients;
     };
     EXPECT_EQ(gradients(ScheduleKind::one_forward_one_backward), 1);
     EXPECT_EQ(gradients(ScheduleKind::zero_bubble), stage + 1);
@@ -145,7 +134,7 @@ TEST(Slots, OfNoActionsAreNone) {
   const Slots slots = assign_slots({});
   EXPECT_TRUE(slots.activation.empty());
   EXPECT_EQ(slots.peak_live, 0);
-  EXPECT_EQ(slots.num_stage_gradients, 0);
+  EXPECT_EQ(slots.num_gradients, 0);
 }
 
 }  // namespace

@@ -109,6 +109,44 @@ TEST(Plan, SendsActivationsAlongThePipeline) {
   EXPECT_DOUBLE_EQ(sent(shape(1, 1, 2)).messages, 16 * 3);
 }
 
+TEST(Plan, InHalfPrecisionTakesTheRateOfItsType) {
+  config::Deck deck = deck_of(8, 500);
+  MachineRates rates = only_flop();
+  rates.gemm_bf16_flop_per_s = 4e9;
+  const double fp32 = make_plan(deck, shape(2, 2, 1), rates).step_time_s;
+  for (const auto& [compute, faster] : {std::pair{"bf16", 4.0}, {"fp16", 1.0}}) {
+    deck.precision.compute = compute;
+    const Plan plan = make_plan(deck, shape(2, 2, 1), rates);
+    EXPECT_NEAR(plan.step_time_s, fp32 / faster, 1e-9 * fp32) << compute;
+    EXPECT_NEAR(plan.mfu, 1, 1e-9) << compute;
+  }
+}
+
+TEST(Plan, InHalfPrecisionSendsHalvesOfWeightsAndActivationsButWholeGradients) {
+  config::Deck deck = deck_of(8, 50);
+  deck.precision.compute = "bf16";
+  const auto parameters = static_cast<double>(model::parameter_count(deck.model));
+  const double gradients = 4.0 * (parameters + 50 * 64);  // a tied table has two
+  const auto sent = [&](const GridShape& grid, Axis axis) {
+    return make_plan(deck, grid, only_flop()).along(axis).sent_bytes;
+  };
+  EXPECT_DOUBLE_EQ(sent(shape(4, 1, 1), Axis::data), 0.75 * (gradients + 2.0 * parameters));
+  EXPECT_DOUBLE_EQ(sent(shape(1, 1, 4), Axis::pipeline), 32 * 2.0 * 2 * 32 * 64);
+  deck.sharding.zero_stage = 0;
+  EXPECT_DOUBLE_EQ(sent(shape(4, 1, 1), Axis::data), 2 * 0.75 * gradients);
+}
+
+TEST(Plan, InHalfPrecisionAlsoReadsTheNewMastersAndWritesThemRounded) {
+  config::Deck deck = deck_of(8, 50);
+  MachineRates rates = only_flop();
+  rates.triad_bytes_per_s = 1e9;
+  const auto update_s = [&] { return make_plan(deck, shape(1, 1, 1), rates).stages[0].update_s; };
+  const double fp32 = update_s();
+  EXPECT_DOUBLE_EQ(fp32, 32e-9 * static_cast<double>(model::parameter_count(deck.model)));
+  deck.precision.compute = "fp16";
+  EXPECT_DOUBLE_EQ(update_s(), fp32 * 38 / 32);
+}
+
 TEST(Plan, ExposesTheDataAxisOnASlowLink) {
   const config::Deck deck = deck_of(8, 50);
   MachineRates rates = only_flop();

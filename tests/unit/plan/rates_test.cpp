@@ -31,10 +31,23 @@ TEST(ReadRates, TakesWhatABenchmarkHasAndLeavesTheRest) {
   EXPECT_EQ(rates.ranks_per_host, 4);
 }
 
+TEST(ReadRates, TakesARateOfProductsForEachTypeAndThatOfFp32ForThoseItHasNot) {
+  const MachineRates both =
+      read_rates(R"({"gemm_flop_per_s": 1e11, "gemm_bf16_flop_per_s": 3e11, "gemm_fp16_flop_per_s": 2e11})", "r.json");
+  EXPECT_EQ(both.gemm_rate(Dtype::f32), 1e11);
+  EXPECT_EQ(both.gemm_rate(Dtype::bf16), 3e11);
+  EXPECT_EQ(both.gemm_rate(Dtype::f16), 2e11);
+  const MachineRates neither = read_rates(R"({"gemm_flop_per_s": 1e11})", "r.json");
+  EXPECT_EQ(neither.gemm_rate(Dtype::bf16), 1e11);
+  EXPECT_EQ(neither.gemm_rate(Dtype::f16), 1e11);
+}
+
 TEST(ReadRates, RefusesWhatIsNoRateByName) {
   EXPECT_EQ(refusal("[1]"), "`r.json`: no rates (it is no JSON object) write what `trireme bench --json` prints");
   EXPECT_THAT(refusal("{\"a\": "), HasSubstr("no JSON object"));
   EXPECT_THAT(refusal(R"({"gemm_flop_per_s": "fast"})"), HasSubstr("`r.json`: `gemm_flop_per_s` is no number"));
+  EXPECT_THAT(refusal(R"({"gemm_fp16_flop_per_s": 0})"), HasSubstr("`gemm_fp16_flop_per_s` is out of range"));
+  EXPECT_THAT(refusal(R"({"gemm_bf16_flop_per_s": null})"), HasSubstr("`gemm_bf16_flop_per_s` is no number"));
   EXPECT_THAT(refusal(R"({"triad_bytes_per_s": 0})"), HasSubstr("`triad_bytes_per_s` is out of range"));
   EXPECT_THAT(refusal(R"({"gemm_flop_per_s": 1e999})"), HasSubstr("no"));
   EXPECT_THAT(refusal(R"({"inside": 3})"), HasSubstr("`inside` is no object"));

@@ -63,6 +63,34 @@ TEST(ChunkWork, GathersAndReducesRowsFourTimesABlockAndPass) {
   EXPECT_DOUBLE_EQ(ends.backward_input.tensor.bytes, 3 * one);
 }
 
+TEST(ChunkWork, InHalfPrecisionGathersHalvesAndReducesFp32) {
+  const WorkShape shape{.rows = rows, .tensor_ranks = 4, .compute = Dtype::bf16};
+  const double half = 0.75 * rows * 32 * 2;
+  const PassWork block = chunk_work(small, {.num_blocks = 1}, {}, shape);
+  EXPECT_DOUBLE_EQ(block.forward.tensor.bytes, 2 * half + 2 * 2 * half);
+  EXPECT_DOUBLE_EQ(block.backward_input.tensor.bytes, 2 * half + 2 * 2 * half);
+  EXPECT_DOUBLE_EQ(block.backward_weight.tensor.bytes, 4 * half);
+  EXPECT_DOUBLE_EQ(block.forward.tensor.messages, 4 * 2);
+  const PassWork ends = chunk_work(small, {.embedding = true, .head = true}, {}, shape);
+  EXPECT_DOUBLE_EQ(ends.forward.tensor.bytes, 2 * half);
+  EXPECT_DOUBLE_EQ(ends.backward_input.tensor.bytes, 4 * half);
+}
+
+TEST(ChunkWork, InHalfPrecisionHasHalfTheBytesOfActivationsAndThoseOfFp32OfGradientsOfWeights) {
+  const auto bytes = [](Dtype compute, auto pass) {
+    return (chunk_work(small, {.num_blocks = 1}, {}, {.rows = rows, .compute = compute}).*pass).memory_bytes;
+  };
+  for (const Dtype half : {Dtype::bf16, Dtype::f16}) {
+    EXPECT_DOUBLE_EQ(bytes(half, &PassWork::forward), bytes(Dtype::f32, &PassWork::forward) / 2);
+    EXPECT_DOUBLE_EQ(bytes(half, &PassWork::backward_input), bytes(Dtype::f32, &PassWork::backward_input) / 2);
+    EXPECT_DOUBLE_EQ(bytes(half, &PassWork::backward_weight), bytes(Dtype::f32, &PassWork::backward_weight));
+  }
+  const auto head = [](Dtype compute) {
+    return chunk_work(small, {.head = true}, {}, {.rows = rows, .compute = compute}).backward_input.memory_bytes;
+  };
+  EXPECT_DOUBLE_EQ(head(Dtype::f32) - head(Dtype::f16), 2.0 * (6 * rows * 32 + rows * 90));
+}
+
 TEST(DataExchange, SendsWhatItsTreesSend) {
   const DataShape shape{.ranks = 8, .group = 4, .link = {.latency_s = 1, .bytes_per_s = 10}, .buckets = 3};
   EXPECT_DOUBLE_EQ(reduce_inside(800, shape).sent.bytes, 600);

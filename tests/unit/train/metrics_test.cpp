@@ -1,5 +1,7 @@
 #include "train/metrics.hpp"
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <string>
 
@@ -52,6 +54,46 @@ TEST_F(MetricsFileTest, AttemptsGoOnCountingOverDroppedLines) {
   write_steps(1, 3);
   write_steps(0, 1);
   EXPECT_EQ(MetricsFile(path_, 1).attempt(), 4);
+}
+
+TEST_F(MetricsFileTest, ALineThatCannotBeWrittenIsLeftOutAndTheNextIsTriedAgain) {
+  write_steps(0, 2);
+  {
+    MetricsFile file(path_, 2);
+    int writes = 0;
+    // The disk is full after ten bytes of a line, and has room again later.
+    io::set_fault_hook([&](const char* call, const std::string&, std::size_t* bytes) {
+      if (std::string(call) != "write") return 0;
+      if (++writes == 1) *bytes = 10;
+      return writes == 2 ? ENOSPC : 0;
+    });
+    file.write({.step = 3});
+    file.write({.step = 4});
+    io::set_fault_hook({});
+  }
+  const std::string text = io::read_text(path_);
+  EXPECT_EQ(lines(text), 3U);
+  EXPECT_THAT(text, testing::HasSubstr("}\n{\"step\":4,"));
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("\"step\":3,")));
+}
+
+TEST_F(MetricsFileTest, ALineThatCannotBeRemovedAtOnceIsRemovedBeforeTheNext) {
+  {
+    MetricsFile file(path_, 0);
+    bool full = true;
+    int writes = 0;
+    io::set_fault_hook([&](const char* call, const std::string&, std::size_t* bytes) {
+      const std::string name = call;
+      if (full && name == "write" && ++writes == 1) *bytes = 10;
+      if (full && name == "write" && writes > 1) return ENOSPC;
+      return full && name == "ftruncate" ? EIO : 0;
+    });
+    file.write({.step = 1});
+    full = false;
+    file.write({.step = 2});
+    io::set_fault_hook({});
+  }
+  EXPECT_TRUE(io::read_text(path_).starts_with("{\"step\":2,"));
 }
 
 }  // namespace

@@ -36,20 +36,46 @@ TEST(SignalFlag, OfARunIsTheOneOfTheProgram) {
 TEST(Walltime, WithoutALimitIsNeverDue) {
   Walltime walltime({.limit_minutes = 0, .margin_seconds = 1000});
   walltime.step_took(1e9);
-  EXPECT_FALSE(walltime.due());
+  EXPECT_FALSE(walltime.due(false));
 }
 
 TEST(Walltime, LeavesRoomForAStepASaveAndTheMargin) {
   const config::WalltimeOptions options{.limit_minutes = 10, .margin_seconds = 60};
   Walltime walltime(options);
-  EXPECT_FALSE(walltime.due());
+  EXPECT_FALSE(walltime.due(false));
   walltime.step_took(200);
   walltime.step_took(20);
-  EXPECT_FALSE(walltime.due());
+  EXPECT_FALSE(walltime.due(false));
   walltime.save_took(335);
-  EXPECT_FALSE(walltime.due());
+  EXPECT_FALSE(walltime.due(false));
   walltime.save_took(341);
-  EXPECT_TRUE(walltime.due());
+  EXPECT_TRUE(walltime.due(false));
+}
+
+TEST(Walltime, LeavesRoomForTheFirstSaveToo) {
+  Walltime walltime({.limit_minutes = 10, .margin_seconds = 60});
+  walltime.expect_save(590);
+  EXPECT_TRUE(walltime.due(false));
+  walltime.save_took(5);  // measured, so that nothing is assumed any more
+  EXPECT_FALSE(walltime.due(false));
+}
+
+TEST(Walltime, LeavesRoomForAnEvaluationThatComesAfterTheStep) {
+  Walltime walltime({.limit_minutes = 10, .margin_seconds = 60});
+  walltime.step_took(100);
+  walltime.expect_evaluation(4.5);
+  EXPECT_FALSE(walltime.due(false));
+  EXPECT_TRUE(walltime.due(true));
+  walltime.evaluation_took(10);
+  EXPECT_FALSE(walltime.due(true));
+  walltime.evaluation_took(445);
+  EXPECT_TRUE(walltime.due(true));
+}
+
+TEST(Walltime, AssumesARateOfARankAndOneOfAll) {
+  EXPECT_DOUBLE_EQ(assumed_save_seconds(1e9, 1), 10);
+  EXPECT_DOUBLE_EQ(assumed_save_seconds(1e9, 10), 1);
+  EXPECT_DOUBLE_EQ(assumed_save_seconds(1e9, 1000), 0.5);
 }
 
 }  // namespace
