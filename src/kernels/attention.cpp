@@ -1,6 +1,7 @@
 #include "trireme/kernels/attention.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "trireme/base/error.hpp"
 
@@ -22,9 +23,11 @@ constexpr std::int64_t rounded_up(std::int64_t n, std::int64_t unit) {
 
 // The backward pass needs more; a multiple of 16.
 std::int64_t scratch_floats_per_thread(const AttentionShape& shape) {
+  const std::int64_t keys = rounded_up(shape.keys, host::attention_tile_keys);
   const std::int64_t width = rounded_up(shape.head_size, 16);
-  return 4 * rounded_up(shape.keys, host::attention_tile_keys) * width +
-         host::attention_tile_queries * (5 * width + 2 * host::attention_tile_keys);
+  const std::int64_t tile_width = rounded_up(shape.head_size, 32);
+  return std::max(4 * keys * width + host::attention_tile_queries * (5 * width + 2 * host::attention_tile_keys),
+                  7 * keys * tile_width / 2 + 240 * tile_width + 9728);
 }
 
 float* scratch_of(const Tensor& scratch, const AttentionShape& shape, int thread) {
@@ -71,6 +74,19 @@ host::AttentionArguments<T> arguments_of(const AttentionShape& shape, const Drop
   return arguments;
 }
 
+/// bf16 has a form of its own where the processor multiplies it in tile registers.
+template <class T>
+auto forward_of(const device::Device& device) {
+  if constexpr (std::is_same_v<T, Bf16>) return TRIREME_AMX_CALL(device, attention_forward_group<T>);
+  return TRIREME_ISA_CALL(device, attention_forward_group<T>);
+}
+
+template <class T>
+auto backward_of(const device::Device& device) {
+  if constexpr (std::is_same_v<T, Bf16>) return TRIREME_AMX_CALL(device, attention_backward_group<T>);
+  return TRIREME_ISA_CALL(device, attention_backward_group<T>);
+}
+
 std::int64_t num_tiles(std::int64_t count, std::int64_t tile) {
   return rounded_up(count, tile) / tile;
 }
@@ -84,7 +100,7 @@ bool one_pass_is_faster(std::int64_t groups, std::int64_t threads) {
 template <class T>
 void backward_in_one_pass(const device::Device& device, const AttentionShape& shape,
                           const host::AttentionArguments<T>& arguments, const Tensor& scratch) {
-  const auto backward = TRIREME_ISA_CALL(device, attention_backward_group<T>);
+  const auto backward = backward_of<T>(device);
   const std::int64_t tiles = num_tiles(shape.queries, host::attention_tile_queries);
   device.parallel(
       shape.batch * shape.kv_heads,
@@ -98,7 +114,7 @@ void backward_in_one_pass(const device::Device& device, const AttentionShape& sh
 template <class T>
 void backward_in_parts(const device::Device& device, const AttentionShape& shape,
                        const host::AttentionArguments<T>& arguments, const Tensor& scratch) {
-  const auto backward = TRIREME_ISA_CALL(device, attention_backward_group<T>);
+  const auto backward = backward_of<T>(device);
   const std::int64_t groups = shape.batch * shape.kv_heads;
   const auto in_parts = [&](host::AttentionGradient gradient, std::int64_t tiles) {
     const std::int64_t parts = std::min(tiles, rounded_up(4 * device.num_threads(), groups) / groups);
@@ -133,7 +149,7 @@ void attention_forward(const device::Device& device, const AttentionShape& shape
   with_element_type(q.dtype, [&](auto element) {
     using T = decltype(element);
     const auto arguments = arguments_of<T>(shape, dropout, q, k, v, sequence_starts, out, log_sum_exp);
-    const auto forward = TRIREME_ISA_CALL(device, attention_forward_group<T>);
+    const auto forward = forward_of<T>(device);
     device.parallel(
         groups * parts,
         [&](std::int64_t block, int thread) {

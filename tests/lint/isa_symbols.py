@@ -25,7 +25,7 @@ def foreign_symbols(path, isa):
 
 def main():
     problems, count = [], 0
-    for isa in ("generic", "avx2", "avx512"):
+    for isa in ("generic", "avx2", "avx512", "amx"):
         for path in sorted(pathlib.Path(sys.argv[1]).rglob(f"*_{isa}.dir/**/*.isa.cpp.o")):
             count += 1
             problems += [f"{path.name} ({isa}): defines `{name}`" for name in foreign_symbols(path, isa)]

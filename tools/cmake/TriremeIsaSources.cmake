@@ -2,14 +2,22 @@
 #
 # Compiles each file once for each instruction set, in an object library of its own whose objects become TARGET's, with
 # TRIREME_ISA naming the namespace: generic (plain C++ at the executable's baseline), and on x86 also avx2 and avx512.
-# src/kernels/host/simd.hpp says what such a file may hold.
+# src/kernels/host/simd.hpp says what such a file may hold. trireme_amx_sources(TARGET ...) compiles files for amx besides.
+# GCC 12's own AVX-512 header trips these warnings (GCC PR 105593).
+set(TRIREME_ISA_HEADER_NOISE "$<$<CXX_COMPILER_ID:GNU>:-Wno-uninitialized;-Wno-maybe-uninitialized>")
+
 function(trireme_isa_sources target)
   trireme_isa_objects(${target} generic "" ${ARGN})
   if(DEFINED TRIREME_ISA_V4_FLAGS)
     trireme_isa_objects(${target} avx2 "${TRIREME_ISA_V3_FLAGS}" ${ARGN})
-    # GCC 12's own AVX-512 header trips these warnings (GCC PR 105593).
-    set(header_noise "$<$<CXX_COMPILER_ID:GNU>:-Wno-uninitialized;-Wno-maybe-uninitialized>")
-    trireme_isa_objects(${target} avx512 "${TRIREME_ISA_V4_FLAGS};${header_noise}" ${ARGN})
+    trireme_isa_objects(${target} avx512 "${TRIREME_ISA_V4_FLAGS};${TRIREME_ISA_HEADER_NOISE}" ${ARGN})
+  endif()
+endfunction()
+
+function(trireme_amx_sources target)
+  if(DEFINED TRIREME_ISA_AMX_FLAGS)
+    trireme_isa_objects(${target} amx "${TRIREME_ISA_AMX_FLAGS};${TRIREME_ISA_HEADER_NOISE}" ${ARGN})
+    target_compile_definitions(${target}_amx PRIVATE TRIREME_ISA_IS_AVX512)
   endif()
 endfunction()
 

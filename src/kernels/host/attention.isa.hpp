@@ -32,10 +32,16 @@ struct AttentionArguments : AttentionSizes {
 };
 
 // A thread's scratch in floats, S keys rounded up to whole tiles, W head size rounded up to 16:
-// forward 2 S W + 48 (3 W + 64), backward 4 S W + 48 (5 W + 128). On 64 bytes.
+// forward 2 S W + 48 (3 W + 64), backward 4 S W + 48 (5 W + 128). With tile registers W is rounded up to 32, and it is
+// S W + 152 W + 4608 and 3.5 S W + 240 W + 9728. On 64 bytes.
 
 /// Attention of the query tiles [first_tile, last_tile) of all heads that read one key/value head of one sequence.
 TRIREME_ISA_DECLARE(template <class T> void attention_forward_group(const AttentionArguments<T>& arguments,
+                                                                    std::int64_t sequence, std::int64_t kv_head,
+                                                                    std::int64_t first_tile, std::int64_t last_tile,
+                                                                    float* scratch))
+
+TRIREME_AMX_DECLARE(template <class T> void attention_forward_group(const AttentionArguments<T>& arguments,
                                                                     std::int64_t sequence, std::int64_t kv_head,
                                                                     std::int64_t first_tile, std::int64_t last_tile,
                                                                     float* scratch))
@@ -50,6 +56,10 @@ enum class AttentionGradient : std::uint8_t {
 /// Gradients of one key/value head of one sequence and of the heads that read it. [first_tile, last_tile) is the range
 /// of queries or keys, and every query for AttentionGradient::all.
 TRIREME_ISA_DECLARE(template <class T>
+                    void attention_backward_group(const AttentionArguments<T>& arguments, std::int64_t sequence,
+                                                  std::int64_t kv_head, AttentionGradient gradient,
+                                                  std::int64_t first_tile, std::int64_t last_tile, float* scratch))
+TRIREME_AMX_DECLARE(template <class T>
                     void attention_backward_group(const AttentionArguments<T>& arguments, std::int64_t sequence,
                                                   std::int64_t kv_head, AttentionGradient gradient,
                                                   std::int64_t first_tile, std::int64_t last_tile, float* scratch))

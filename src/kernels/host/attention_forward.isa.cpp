@@ -1,5 +1,5 @@
 // Forward pass of attention on tiles; Dao et al. 2022, algorithm 1.
-#include "kernels/host/attention_tile.hpp"
+#include "kernels/host/attention_products.hpp"
 
 namespace trireme::kernels::host::TRIREME_ISA {
 
@@ -7,30 +7,6 @@ namespace {
 
 // Finite, so that a row none of whose keys has come yet has a difference to subtract.
 constexpr float lowest = -0x1.fffffep127F;
-
-/// Where a tile's intermediate results lie in the scratch.
-struct ForwardScratch {
-  std::int64_t width;
-  float *keys, *values;  // [S up to whole tiles][width]
-  float* queries;        // [48][width]
-  float* transposed;     // [width][48]
-  float* sums;           // [48][width]
-  float* scores;         // [64][48]
-};
-
-ForwardScratch lay_out(const AttentionSizes& p, float* scratch) {
-  ForwardScratch s;
-  s.width = rounded_up(p.head_size, 16);
-  const std::int64_t key_floats = rounded_up(p.keys, tile_keys) * s.width;
-  const std::int64_t tile_floats = tile_queries * s.width;
-  s.keys = scratch;
-  s.values = s.keys + key_floats;
-  s.queries = s.values + key_floats;
-  s.transposed = s.queries + tile_floats;
-  s.sums = s.transposed + tile_floats;
-  s.scores = s.sums + tile_floats;
-  return s;
-}
 
 /// The running softmax of a tile's rows.
 struct RunningSoftmax {
@@ -85,46 +61,43 @@ void softmax_column(const AttentionSizes& p, const QueryTile& q, const TileMap& 
   }
 }
 
+/// Divides the sums by those of the softmax and writes them and the log-sum-exp.
 template <class T>
 void write_rows(const AttentionArguments<T>& p, const QueryTile& q, std::int64_t sequence, std::int64_t head,
-                const RunningSoftmax& softmax, const ForwardScratch& s) {
+                const RunningSoftmax& softmax, ForwardProducts& products) {
   alignas(64) float inverse[tile_queries], log_sum_exp[tile_queries];
   for (std::int64_t column = 0; column < q.columns; ++column) {
     store(inverse + 16 * column, broadcast(1.0F) / softmax.sum[column]);
     store(log_sum_exp + 16 * column, softmax.maximum[column] + log(softmax.sum[column]));
   }
-  scale_rows(inverse, q.count, s.width, s.sums);
+  products.scale_sums(q, inverse);
   for (std::int64_t i = 0; i < q.count; ++i) {
     p.log_sum_exp[(sequence * p.heads + head) * p.queries + q.first + i] = log_sum_exp[i];
   }
-  T* out = p.out + ((sequence * p.queries + q.first) * p.heads + head) * p.head_size;
-  unpack_rows(s.sums, s.width, q.count, p.head_size, out, p.heads * p.head_size);
+  products.write_sums(p, q, p.out + ((sequence * p.queries + q.first) * p.heads + head) * p.head_size);
 }
 
 template <class T>
 void forward_tile(const AttentionArguments<T>& p, std::int64_t sequence, std::int64_t head, std::int64_t tile,
-                  const ForwardScratch& s) {
+                  ForwardProducts& products) {
   const QueryTile q = query_tile(p, sequence, tile);
-  const T* queries = p.q + ((sequence * p.queries + q.first) * p.heads + head) * p.head_size;
-  pack_rows(queries, p.heads * p.head_size, q.count, p.head_size, p.scale, s.queries, 16 * q.columns, s.width);
-  transpose_tile(s.queries, s.width, q.columns, s.transposed);
+  products.begin_tile(p, q, p.q + ((sequence * p.queries + q.first) * p.heads + head) * p.head_size);
   RunningSoftmax softmax;
   for (int column = 0; column < tile_columns; ++column) {
     softmax.maximum[column] = broadcast(lowest);
     softmax.sum[column] = zero();
   }
-  for (std::int64_t i = 0; i < 16 * q.columns * s.width; i += 16) store(s.sums + i, zero());
   for (std::int64_t key = q.all_begin / tile_keys * tile_keys; key < q.all_end; key += tile_keys) {
     const TileMap map = tile_map(q, key);
-    tile_scores(map, s.keys, s.width, p.head_size, s.transposed, s.scores);
+    float* const scores = products.make_scores(p, q, map);
     softmax.rescales = false;
     for (std::int64_t column = 0; column < q.columns; ++column) {
-      softmax_column(p, q, map, sequence, head, column, softmax, s.scores);
+      softmax_column(p, q, map, sequence, head, column, softmax, scores);
     }
-    if (softmax.rescales) scale_rows(softmax.rescale, q.count, s.width, s.sums);
-    tile_gather(q, map, s.scores, s.values, s.width, s.sums);
+    if (softmax.rescales) products.scale_sums(q, softmax.rescale);
+    products.add_values(q, map);
   }
-  write_rows(p, q, sequence, head, softmax, s);
+  write_rows(p, q, sequence, head, softmax, products);
 }
 
 }  // namespace
@@ -132,23 +105,22 @@ void forward_tile(const AttentionArguments<T>& p, std::int64_t sequence, std::in
 template <class T>
 void attention_forward_group(const AttentionArguments<T>& p, std::int64_t sequence, std::int64_t kv_head,
                              std::int64_t first_tile, std::int64_t last_tile, float* scratch) {
-  const ForwardScratch s = lay_out(p, scratch);
-  const std::int64_t stride = p.kv_heads * p.head_size;
-  const std::int64_t offset = sequence * p.keys * stride + kv_head * p.head_size;
-  const std::int64_t rows = rounded_up(p.keys, tile_keys);
-  pack_rows(p.k + offset, stride, p.keys, p.head_size, 1.0F, s.keys, rows, s.width);
-  pack_rows(p.v + offset, stride, p.keys, p.head_size, 1.0F, s.values, rows, s.width);
+  ForwardProducts products(p, scratch);
+  const std::int64_t offset = (sequence * p.keys * p.kv_heads + kv_head) * p.head_size;
+  products.take_keys(p, p.k + offset, p.v + offset);
   const std::int64_t group = p.heads / p.kv_heads;
   for (std::int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
-    for (std::int64_t tile = first_tile; tile < last_tile; ++tile) forward_tile(p, sequence, head, tile, s);
+    for (std::int64_t tile = first_tile; tile < last_tile; ++tile) forward_tile(p, sequence, head, tile, products);
   }
 }
 
-template void attention_forward_group(const AttentionArguments<float>&, std::int64_t, std::int64_t, std::int64_t,
-                                      std::int64_t, float*);
 template void attention_forward_group(const AttentionArguments<Bf16>&, std::int64_t, std::int64_t, std::int64_t,
+                                      std::int64_t, float*);
+#if !defined(TRIREME_ISA_IS_AMX)
+template void attention_forward_group(const AttentionArguments<float>&, std::int64_t, std::int64_t, std::int64_t,
                                       std::int64_t, float*);
 template void attention_forward_group(const AttentionArguments<Fp16>&, std::int64_t, std::int64_t, std::int64_t,
                                       std::int64_t, float*);
+#endif
 
 }  // namespace trireme::kernels::host::TRIREME_ISA

@@ -3,15 +3,15 @@
 #pragma once
 
 #include "kernels/host/attention.isa.hpp"
-#include "kernels/host/block_product.hpp"
 #include "kernels/host/math.hpp"
 
 namespace trireme::kernels::host::TRIREME_ISA {
 
 inline constexpr std::int64_t tile_queries = attention_tile_queries;
 inline constexpr std::int64_t tile_keys = attention_tile_keys;
-inline constexpr int tile_columns = 3;                        // vectors of 16 queries
-inline constexpr int tile_strips = tile_keys / product_rows;  // keys are treated eight at a time
+inline constexpr int tile_columns = 3;         // vectors of 16 queries
+inline constexpr std::int64_t strip_keys = 8;  // keys are treated eight at a time
+inline constexpr int tile_strips = tile_keys / strip_keys;
 
 TRIREME_INLINE std::int64_t smaller(std::int64_t a, std::int64_t b) {
   return a < b ? a : b;
@@ -75,11 +75,11 @@ inline TileMap tile_map(const QueryTile& q, std::int64_t first_key) {
   map.masked = q.common_begin > first_key || q.common_end < first_key + tile_keys;
   for (int strip = 0; strip < tile_strips; ++strip) map.first_column[strip] = map.last_column[strip] = 0;
   for (std::int64_t column = 0; column < q.columns; ++column) {
-    const std::int64_t begin = larger(0, q.column_begin[column] - first_key) / product_rows * product_rows;
-    const std::int64_t end = smaller(tile_keys, rounded_up(larger(0, q.column_end[column] - first_key), product_rows));
+    const std::int64_t begin = larger(0, q.column_begin[column] - first_key) / strip_keys * strip_keys;
+    const std::int64_t end = smaller(tile_keys, rounded_up(larger(0, q.column_end[column] - first_key), strip_keys));
     map.row_begin[column] = begin;
     map.row_end[column] = larger(begin, end);
-    for (std::int64_t strip = begin / product_rows; strip < end / product_rows; ++strip) {
+    for (std::int64_t strip = begin / strip_keys; strip < end / strip_keys; ++strip) {
       if (map.last_column[strip] == 0) map.first_column[strip] = column;
       map.last_column[strip] = column + 1;
     }
@@ -121,61 +121,23 @@ inline void scale_rows(const float* factors, std::int64_t count, std::int64_t wi
   }
 }
 
-/// transposed[width][tile_queries] of packed[tile_queries][width].
-inline void transpose_tile(const float* packed, std::int64_t width, std::int64_t columns, float* transposed) {
-  for (std::int64_t column = 0; column < columns; ++column) {
-    const float* rows = packed + 16 * column * width;
-    for (std::int64_t k = 0; k < width; k += 4) {
-      F32x16 a = load_quads(rows + k, 4 * width);
-      F32x16 b = load_quads(rows + k + width, 4 * width);
-      F32x16 c = load_quads(rows + k + 2 * width, 4 * width);
-      F32x16 d = load_quads(rows + k + 3 * width, 4 * width);
+/// target[column][row] = source[row][column]. rows: a multiple of 16; columns: of 4.
+inline void transpose(const float* source, std::int64_t source_stride, std::int64_t rows, std::int64_t columns,
+                      float* target, std::int64_t target_stride) {
+  for (std::int64_t row = 0; row < rows; row += 16) {
+    for (std::int64_t column = 0; column < columns; column += 4) {
+      const float* corner = source + row * source_stride + column;
+      F32x16 a = load_quads(corner, 4 * source_stride);
+      F32x16 b = load_quads(corner + source_stride, 4 * source_stride);
+      F32x16 c = load_quads(corner + 2 * source_stride, 4 * source_stride);
+      F32x16 d = load_quads(corner + 3 * source_stride, 4 * source_stride);
       transpose_quads(a, b, c, d);
-      float* target = transposed + k * tile_queries + 16 * column;
-      store(target, a);
-      store(target + tile_queries, b);
-      store(target + 2 * tile_queries, c);
-      store(target + 3 * tile_queries, d);
+      float* place = target + column * target_stride + row;
+      store(place, a);
+      store(place + target_stride, b);
+      store(place + 2 * target_stride, c);
+      store(place + 3 * target_stride, d);
     }
-  }
-}
-
-/// scores[key][query] = sum over the head size of keys[key] * transposed_queries[.][query], where the map says so.
-inline void tile_scores(const TileMap& map, const float* keys, std::int64_t width, std::int64_t head_size,
-                        const float* transposed_queries, float* scores) {
-  for (int strip = 0; strip < tile_strips; ++strip) {
-    const std::int64_t first = map.first_column[strip];
-    const std::int64_t row = strip * product_rows;
-    const ProductOperands operands{keys + (map.first_key + row) * width,     width,
-                                   transposed_queries + 16 * first,          tile_queries,
-                                   scores + row * tile_queries + 16 * first, tile_queries};
-    product<Left::rows, Begin::zero>(operands, product_rows, map.last_column[strip] - first, head_size);
-  }
-}
-
-/// rows[query] += sum over the tile's keys of weights[key][query] * values[key].
-inline void tile_gather(const QueryTile& q, const TileMap& map, const float* weights, const float* values,
-                        std::int64_t width, float* rows) {
-  for (std::int64_t i = 0; i < q.count; i += product_rows) {
-    const std::int64_t begin = map.row_begin[i / 16];
-    const ProductOperands operands{weights + begin * tile_queries + i,
-                                   tile_queries,
-                                   values + (map.first_key + begin) * width,
-                                   width,
-                                   rows + i * width,
-                                   width};
-    product<Left::columns, Begin::sum>(operands, product_rows, width / 16, map.row_end[i / 16] - begin);
-  }
-}
-
-/// keys[key] += sum over the tile's queries of weights[key][query] * rows[query].
-inline void tile_scatter(const TileMap& map, const float* weights, const float* rows, std::int64_t width, float* keys) {
-  for (int strip = 0; strip < tile_strips; ++strip) {
-    const std::int64_t first = 16 * map.first_column[strip];
-    const std::int64_t row = strip * product_rows;
-    const ProductOperands operands{weights + row * tile_queries + first, tile_queries, rows + first * width, width,
-                                   keys + (map.first_key + row) * width, width};
-    product<Left::rows, Begin::sum>(operands, product_rows, width / 16, 16 * map.last_column[strip] - first);
   }
 }
 
