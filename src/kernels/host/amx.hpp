@@ -5,8 +5,12 @@
 #include <immintrin.h>
 
 #include "kernels/host/block_product.hpp"
+#include "kernels/host/integers.hpp"
+#include "kernels/host/transpose.hpp"
 
 namespace trireme::kernels::host::TRIREME_ISA {
+
+inline constexpr std::int64_t tile_depth = 32;  // of the summed index in one instruction
 
 /// GCC's intrinsics do not tell the compiler what memory they read.
 TRIREME_INLINE void settle_memory() {
@@ -104,6 +108,37 @@ void tile_product(TileOperands p, std::int64_t vectors, std::int64_t steps) {
 /// Sixteen floats as bf16 in the lower halves of words.
 TRIREME_INLINE __m512i bf16_words(F32x16 a) {
   return _mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(a.v)));
+}
+
+/// Copies rows of bf16 into `packed` [rows][width], zero beyond row_size columns and count rows.
+inline void copy_rows(const void* x, std::int64_t x_stride, std::int64_t count, std::int64_t row_size,
+                      std::uint16_t* packed, std::int64_t rows, std::int64_t width) {
+  for (std::int64_t row = 0; row < rows; ++row, packed += width) {
+    for (std::int64_t i = 0; i < width; i += 32) {
+      const std::int64_t left = row < count ? smaller(32, row_size - i) : 0;
+      const auto lanes = static_cast<__mmask32>(left <= 0 ? 0 : 0xFFFFFFFFU >> (32 - left));
+      _mm512_storeu_si512(packed + i,
+                          _mm512_maskz_loadu_epi16(lanes, static_cast<const std::uint16_t*>(x) + row * x_stride + i));
+    }
+  }
+}
+
+/// pairs[rows / 2][width] of packed[rows][width]: row 2 n in the lower halves, row 2 n + 1 in the upper ones.
+inline void pair_rows(const std::uint16_t* packed, std::int64_t rows, std::int64_t width, std::uint32_t* pairs) {
+  for (std::int64_t row = 0; row < rows; row += 2, packed += 2 * width, pairs += width) {
+    for (std::int64_t i = 0; i < width; i += 16) {
+      const U32x16 lower = load_u16(packed + i);
+      const U32x16 upper = load_u16(packed + width + i);
+      store(pairs + i, lower | shift_left<16>(upper));
+    }
+  }
+}
+
+/// transpose() of words.
+inline void transpose_words(const void* source, std::int64_t source_stride, std::int64_t rows, std::int64_t columns,
+                            std::uint32_t* target, std::int64_t target_stride) {
+  transpose(static_cast<const float*>(source), source_stride, rows, columns, reinterpret_cast<float*>(target),
+            target_stride);
 }
 
 }  // namespace trireme::kernels::host::TRIREME_ISA

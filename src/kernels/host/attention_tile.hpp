@@ -3,7 +3,9 @@
 #pragma once
 
 #include "kernels/host/attention.isa.hpp"
+#include "kernels/host/integers.hpp"
 #include "kernels/host/math.hpp"
+#include "kernels/host/transpose.hpp"
 
 namespace trireme::kernels::host::TRIREME_ISA {
 
@@ -12,16 +14,6 @@ inline constexpr std::int64_t tile_keys = attention_tile_keys;
 inline constexpr int tile_columns = 3;         // vectors of 16 queries
 inline constexpr std::int64_t strip_keys = 8;  // keys are treated eight at a time
 inline constexpr int tile_strips = tile_keys / strip_keys;
-
-TRIREME_INLINE std::int64_t smaller(std::int64_t a, std::int64_t b) {
-  return a < b ? a : b;
-}
-TRIREME_INLINE std::int64_t larger(std::int64_t a, std::int64_t b) {
-  return a > b ? a : b;
-}
-TRIREME_INLINE std::int64_t rounded_up(std::int64_t n, std::int64_t unit) {
-  return (n + unit - 1) / unit * unit;
-}
 
 /// The queries of a tile and the interval of keys that each may see.
 struct QueryTile {
@@ -118,26 +110,6 @@ inline void scale_rows(const float* factors, std::int64_t count, std::int64_t wi
   for (std::int64_t i = 0; i < count; ++i, rows += width) {
     const F32x16 factor = broadcast(factors[i]);
     for (std::int64_t k = 0; k < width; k += 16) store(rows + k, load(rows + k) * factor);
-  }
-}
-
-/// target[column][row] = source[row][column]. rows: a multiple of 16; columns: of 4.
-inline void transpose(const float* source, std::int64_t source_stride, std::int64_t rows, std::int64_t columns,
-                      float* target, std::int64_t target_stride) {
-  for (std::int64_t row = 0; row < rows; row += 16) {
-    for (std::int64_t column = 0; column < columns; column += 4) {
-      const float* corner = source + row * source_stride + column;
-      F32x16 a = load_quads(corner, 4 * source_stride);
-      F32x16 b = load_quads(corner + source_stride, 4 * source_stride);
-      F32x16 c = load_quads(corner + 2 * source_stride, 4 * source_stride);
-      F32x16 d = load_quads(corner + 3 * source_stride, 4 * source_stride);
-      transpose_quads(a, b, c, d);
-      float* place = target + column * target_stride + row;
-      store(place, a);
-      store(place + target_stride, b);
-      store(place + 2 * target_stride, c);
-      store(place + 3 * target_stride, d);
-    }
   }
 }
 

@@ -10,6 +10,7 @@
 #include "kernels/host/cut_matmul.hpp"
 #include "kernels/host/gemm_scratch.hpp"
 #include "kernels/host/onednn.hpp"
+#include "kernels/host/tile_product.hpp"
 
 namespace trireme::kernels {
 
@@ -39,7 +40,11 @@ class Gemm::Engine {
       if (!shape.accumulate) std::memset(c, 0, static_cast<std::size_t>(shape.m * shape.n) * size_of(shape.c.dtype));
       return;
     }
-    prepared(product, shape).run(a, b, bias, c);
+    if (host::multiplies_in_tiles(device_.isa(), shape.a.dtype)) {
+      host::multiply_in_tiles(device_, shape, scratch_, a, b, bias, c);
+    } else {
+      prepared(product, shape).run(a, b, bias, c);
+    }
     flop_ += 2.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k);
     if (between_) between_();
   }

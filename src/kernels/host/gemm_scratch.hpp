@@ -24,7 +24,7 @@ struct GemmScratch {
   std::size_t library_bytes;
   std::vector<void*> library;
   std::vector<float*> sum;  ///< a piece of the output
-  std::vector<float*> a;    ///< pieces of the operands, widened
+  std::vector<float*> a;    ///< pieces of the operands, widened or packed
   std::vector<float*> b;
 };
 

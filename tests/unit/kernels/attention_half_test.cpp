@@ -89,5 +89,46 @@ TEST(AttentionHalves, AreTheRoundedResultsOfFloatsInThePortableForm) {
   }
 }
 
+template <class Values>
+std::vector<float> floats_of(const device::Device& device, Array<Values>& values) {
+  Array<float> floats(values.tensor().shape);
+  cast(device, values.tensor(), floats.tensor());
+  return floats.values();
+}
+
+/// In tile registers the softmax's results are rounded to bf16 before they are multiplied, so results are close to
+/// those of fp32, not the rounded ones.
+TEST(AttentionHalves, InTileRegistersAreCloseToFloatsAndEqualOnAnyNumberOfThreads) {
+  if (device::detect_isa() < device::Isa::amx) GTEST_SKIP() << "this processor has no tile registers";
+  for (const Sizes& sizes : test_attention::all_sizes) {
+    SCOPED_TRACE(name_of(sizes));
+    std::vector<AttentionOf<Bf16>> results;
+    for (const int threads : {1, 2, 3}) {
+      const device::Device device({.num_threads = threads, .isa = device::Isa::amx});
+      Attention full(sizes);
+      AttentionOf<Bf16> half(sizes);
+      round_to(device, full.q, half.q);
+      round_to(device, full.k, half.k);
+      round_to(device, full.v, half.v);
+      round_to(device, full.dout, half.dout);
+      full.run(device);
+      half.run(device);
+      constexpr double close = 0x1p-6;  // of the largest; each of two factors is rounded to 2^-9, sums cancel
+      EXPECT_TRUE(test::all_near(floats_of(device, half.out), full.out.doubles(), close)) << "out";
+      EXPECT_TRUE(test::all_near(floats_of(device, half.dq), full.dq.doubles(), close)) << "dq";
+      EXPECT_TRUE(test::all_near(floats_of(device, half.dk), full.dk.doubles(), close)) << "dk";
+      EXPECT_TRUE(test::all_near(floats_of(device, half.dv), full.dv.doubles(), close)) << "dv";
+      EXPECT_TRUE(test::all_near(half.log_sum_exp.values(), full.log_sum_exp.doubles(), 1e-5));
+      results.push_back(half);
+    }
+    for (const AttentionOf<Bf16>& result : results) {
+      EXPECT_TRUE(test::same_bits(result.out.values(), results[0].out.values()));
+      EXPECT_TRUE(test::same_bits(result.dq.values(), results[0].dq.values()));
+      EXPECT_TRUE(test::same_bits(result.dk.values(), results[0].dk.values()));
+      EXPECT_TRUE(test::same_bits(result.dv.values(), results[0].dv.values()));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace trireme::kernels
