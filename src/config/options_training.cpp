@@ -57,8 +57,8 @@ Section numerics_section() {
           {.key = "numerics.isa",
            .place = choice(&Deck::numerics, &N::isa, {"auto", "generic", "avx2", "avx512", "avx512_bf16", "amx"}),
            .sentence = "Highest instruction set used; `auto`: the fastest that all ranks have. The last two differ "
-                       "from `avx512` in products of bf16 only, which Intel's processors without AMX make faster "
-                       "without them.",
+                       "from `avx512` in bf16 only: `avx512_bf16` in products, which Intel's processors without AMX "
+                       "make faster without it, `amx` in products and attention.",
            .owner = "device"},
           {.key = "numerics.audit_steps",
            .place = at(&N::audit_steps),

@@ -19,7 +19,8 @@ enum class Product : std::uint8_t { forward, backward_input, backward_weight };
 
 /// Computes the three products. All tensors contiguous on 64 bytes; operands are fp32, or both bf16 or both fp16; the
 /// output is of their type or fp32. The sum over k is made in fp32 and rounded once where the output is half precision.
-/// What the library does not multiply (fp16, and bf16 below Isa::avx512_bf16) is widened to fp32 piece by piece.
+/// What the library does not multiply (fp16, and bf16 below Isa::avx512_bf16) is widened to fp32 piece by piece; bf16
+/// at Isa::amx is multiplied by our own kernel.
 ///
 /// With fp32 operands the sum over k runs in fixed sub-pieces, in order, accumulated in the output. With half operands
 /// Write::add into fp32 gives the very bits of Write::set into a partial result and one addition.
@@ -30,9 +31,9 @@ enum class Product : std::uint8_t { forward, backward_input, backward_weight };
 class Gemm {
  public:
   /// For products of fp32 and of `compute`. Takes its scratch from the arena, a constant size per thread: 2.3 MiB for
-  /// fp32, 2.1 MiB more for half precision, 6.3 MiB more where operands are widened. The object may be built over a
-  /// measuring arena; then it must not compute. Gives the library the device's instruction set; throws SystemError when
-  /// it works with another one in this process.
+  /// fp32, 2.1 MiB more for half precision, 6.3 MiB more where operands are widened, 2 MiB more at Isa::amx. The object
+  /// may be built over a measuring arena; then it must not compute. Gives the library the device's instruction set;
+  /// throws SystemError when it works with another one in this process.
   Gemm(const device::Device& device, device::Arena& arena, Dtype compute = Dtype::f32);
   ~Gemm();
   Gemm(const Gemm&) = delete;

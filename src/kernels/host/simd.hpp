@@ -1,9 +1,10 @@
 // Sixteen lanes of fp32 on every instruction set, with equal bits on all of them.
 //
 // Files named *.isa.cpp are compiled once for each instruction set (tools/cmake/TriremeIsaSources.cmake), each time
-// with another namespace TRIREME_ISA: generic, avx2 or avx512. They include only <cstdint>, <cstddef>, this header and
-// its kin, and instantiate no template of another library: the linker merges inline functions of equal names, and one
-// built for AVX-512 would then run on a processor without it. A lint test reads the symbols of the object files.
+// with another namespace TRIREME_ISA: generic, avx2 or avx512, a few also amx. They include only <cstdint>, <cstddef>,
+// this header and its kin, and instantiate no template of another library: the linker merges inline functions of equal
+// names, and one built for AVX-512 would then run on a processor without it. A lint test reads the symbols of the
+// object files.
 //
 // The functions, in simd/<isa>.hpp (F32x16 floats, U32x16 unsigned words, F64x16 doubles, Mask16 truth values):
 //   broadcast(x)  load(p)  store(p, a)                p of any alignment
