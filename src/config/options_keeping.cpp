@@ -70,22 +70,28 @@ Section checkpoint_section() {
 
 Section walltime_section() {
   using W = WalltimeOptions;
-  return {"walltime",
-          "The run stops itself in time, at a committed checkpoint.",
-          {
-              {.key = "walltime.limit_minutes",
-               .place = place(&Deck::walltime, &W::limit_minutes),
-               .unit = "minutes",
-               .range = at_least(0),
-               .sentence = "Time from the start of the process; 0: none, or what the batch system says.",
-               .owner = "train"},
-              {.key = "walltime.margin_seconds",
-               .place = place(&Deck::walltime, &W::margin_seconds),
-               .unit = "seconds",
-               .range = at_least(0),
-               .sentence = "Kept free before the limit, besides the time of a step, an evaluation and a save.",
-               .owner = "train"},
-          }};
+  return {
+      "walltime",
+      "The run stops itself in time, at a committed checkpoint.",
+      {
+          {.key = "walltime.limit_minutes",
+           .place = place(&Deck::walltime, &W::limit_minutes),
+           .unit = "minutes",
+           .range = at_least(0),
+           .sentence = "Time from the start of the process; 0: none. What the batch system says holds besides.",
+           .owner = "train"},
+          {.key = "walltime.margin_seconds",
+           .place = place(&Deck::walltime, &W::margin_seconds),
+           .unit = "seconds",
+           .range = at_least(0),
+           .sentence = "Kept free before the limit, besides the time of a step, an evaluation and a save.",
+           .owner = "train"},
+          {.key = "walltime.left_command",
+           .place = place(&Deck::walltime, &W::left_command),
+           .sentence = "Command of the shell that prints how many seconds the job has left, asked once by rank 0 at "
+                       "the start. Slurm needs none: `SLURM_JOB_END_TIME` is taken, or `squeue` is asked.",
+           .owner = "train"},
+      }};
 }
 
 Section metrics_section() {

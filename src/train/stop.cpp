@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ctime>
 #include <fstream>
+#include <limits>
 #include <string>
 
 #include <unistd.h>
@@ -28,7 +29,14 @@ double process_age_s() {
 
 }  // namespace
 
-Walltime::Walltime(const config::WalltimeOptions& options) : options_(options), started_s_(process_age_s()) {}
+Walltime::Walltime(const config::WalltimeOptions& options)
+    : margin_s_(options.margin_seconds),
+      end_s_(options.limit_minutes > 0 ? 60 * options.limit_minutes - process_age_s()
+                                       : std::numeric_limits<double>::infinity()) {}
+
+void Walltime::ends_in(double seconds) {
+  end_s_ = std::min(end_s_, timer_.seconds() + seconds);
+}
 
 void Walltime::step_took(double seconds) {
   longest_step_s_ = std::max(longest_step_s_, seconds);
@@ -41,11 +49,10 @@ void Walltime::save_took(double seconds) {
 }
 
 bool Walltime::due(bool evaluates) const {
-  if (options_.limit_minutes <= 0) return false;
   const double evaluation_s = longest_evaluation_s_.value_or(expected_evaluation_steps_ * longest_step_s_);
-  const double needed_s = longest_step_s_ + (evaluates ? evaluation_s : 0) +
-                          longest_save_s_.value_or(expected_save_s_) + options_.margin_seconds;
-  return started_s_ + timer_.seconds() + needed_s >= 60 * options_.limit_minutes;
+  const double needed_s =
+      longest_step_s_ + (evaluates ? evaluation_s : 0) + longest_save_s_.value_or(expected_save_s_) + margin_s_;
+  return timer_.seconds() + needed_s >= end_s_;
 }
 
 double assumed_save_seconds(double bytes, int ranks) {

@@ -10,10 +10,13 @@
 
 namespace trireme::train {
 
-/// The clock of the allocation, as the deck states it. Counts from process start.
+/// The clock of the allocation: the limit of the deck, which counts from process start, and what the batch system says,
+/// whichever is earlier.
 class Walltime {
  public:
   explicit Walltime(const config::WalltimeOptions& options);
+  /// The allocation ends so many seconds from now.
+  void ends_in(double seconds);
   void step_took(double seconds);
   void evaluation_took(double seconds);
   void save_took(double seconds);
@@ -26,9 +29,9 @@ class Walltime {
   [[nodiscard]] bool due(bool evaluates) const;
 
  private:
-  config::WalltimeOptions options_;
-  double started_s_ = 0;  ///< between process start and construction
+  double margin_s_ = 0;
   Timer timer_;
+  double end_s_ = 0;  ///< of the timer
   double longest_step_s_ = 0;
   std::optional<double> longest_evaluation_s_;
   std::optional<double> longest_save_s_;

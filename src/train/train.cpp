@@ -15,6 +15,7 @@
 #include "trireme/config/fit.hpp"
 #include "trireme/model/counts.hpp"
 
+#include "train/allocation.hpp"
 #include "train/metrics.hpp"
 #include "train/progress.hpp"
 #include "train/report.hpp"
@@ -102,6 +103,7 @@ class Run {
   [[nodiscard]] checkpoint::Metadata metadata(std::int64_t step) const;
   void write_end(std::int64_t step, StopReason reason) const;
   void act_on(const StepResult& result, std::int64_t step) const;
+  [[noreturn]] void refuse_short_allocation() const;
 
   comm::Communicator& world_;
   config::Deck deck_;
@@ -184,8 +186,14 @@ Run::Run(comm::Communicator& world, config::Deck deck, data::Dataset training, d
             model::flop_formula);
 }
 
-/// What the walltime rule counts with before it has seen an evaluation and a save.
+/// When the allocation ends, and what the rule counts with before it has seen an evaluation and a save.
 void Run::foretell_times() {
+  std::optional<TimeLeft> left;
+  if (world_.rank() == 0) left = ask_time_left(deck_.walltime);  // only rank 0 looks at the clock
+  if (left) {
+    walltime_.ends_in(left->seconds);
+    log::info("walltime: the job ends in {} ({})", format_seconds(left->seconds), left->source);
+  }
   if (validation_) {
     const double sequences =
         static_cast<double>(validation_->num_rounds() * deck_.batch.micro * grid_.size(Axis::data));
@@ -195,7 +203,7 @@ void Run::foretell_times() {
   const double bytes = 3 * sizeof(float) * static_cast<double>(model::parameter_count(deck_.model));
   const double seconds = assumed_save_seconds(bytes, world_.size());
   walltime_.expect_save(seconds);
-  if (deck_.walltime.limit_minutes > 0) {
+  if (deck_.walltime.limit_minutes > 0 || left) {
     log::info("walltime: {} are kept free for a save of {} until the first one was timed", format_seconds(seconds),
               format_bytes(static_cast<std::uint64_t>(bytes)));
   }
@@ -238,6 +246,7 @@ ExitCode Run::go() {
   std::int64_t step = first_step_;
   for (; step < deck_.run.steps;) {
     reason = agree_to_stop(step);
+    if (reason == StopReason::walltime && step == first_step_) refuse_short_allocation();
     if (reason != StopReason::none) break;
     const Timer timer;
     const StepResult result = trainer_->step(step, loader_->load(step), trace_->begin_step(), trace_->clock());
@@ -266,6 +275,14 @@ ExitCode Run::go() {
   progress_->pause();
   write_end(step, reason);
   return reason == StopReason::none ? ExitCode::finished : ExitCode::stopped_early;
+}
+
+/// Left with code 75, the job would be started again and again and never make a step.
+void Run::refuse_short_allocation() const {
+  throw InputError(fmt::format(
+      "the walltime has no room for a single step (`walltime.margin_seconds` is {}, and a save is kept free) "
+      "ask for a longer job, or lower the margin",
+      deck_.walltime.margin_seconds));
 }
 
 /// Stops the run where a step that was not updated is no matter of course.

@@ -53,6 +53,7 @@ struct EvaluationOptions {
 struct WalltimeOptions {
   double limit_minutes = 0;
   double margin_seconds = 30;
+  std::string left_command;
 };
 
 struct MetricsOptions {

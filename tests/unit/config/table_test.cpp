@@ -125,6 +125,7 @@ TEST(Table, HasEveryFixedName) {
                           "checkpoint.ranks_per_file",
                           "walltime.limit_minutes",
                           "walltime.margin_seconds",
+                          "walltime.left_command",
                           "metrics.every_steps",
                           "metrics.rows",
                           "metrics.trace_steps",

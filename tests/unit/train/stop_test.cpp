@@ -52,6 +52,18 @@ TEST(Walltime, LeavesRoomForAStepASaveAndTheMargin) {
   EXPECT_TRUE(walltime.due(false));
 }
 
+TEST(Walltime, IsThatOfTheDeckOrOfTheBatchSystemWhicheverIsEarlier) {
+  Walltime without_limit({.limit_minutes = 0, .margin_seconds = 60});
+  without_limit.ends_in(100);
+  EXPECT_FALSE(without_limit.due(false));
+  without_limit.step_took(41);
+  EXPECT_TRUE(without_limit.due(false));
+  Walltime limited({.limit_minutes = 10, .margin_seconds = 60});
+  limited.ends_in(5000);
+  limited.step_took(541);
+  EXPECT_TRUE(limited.due(false));
+}
+
 TEST(Walltime, LeavesRoomForTheFirstSaveToo) {
   Walltime walltime({.limit_minutes = 10, .margin_seconds = 60});
   walltime.expect_save(590);
