@@ -74,9 +74,8 @@ Section numerics_section() {
            .owner = "train"},
           {.key = "numerics.trace",
            .place = at(&N::trace),
-           .only = {false},
-           .why_only = "this version records no hashes of layers",
-           .sentence = "Record a hash of every layer, forward and backward.",
+           .sentence = "Record fingerprints of each step in `fingerprints/`: of every layer forward and backward, of "
+                       "gradients and weights. `tools/compare_fingerprints.py` finds where two runs part.",
            .owner = "train"},
       }};
 }

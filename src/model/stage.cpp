@@ -190,8 +190,19 @@ void Stage::run_forward(Chunk& chunk, Slot& slot, const layers::Sequences& seque
 
 void Stage::forward(int chunk, int slot, const data::Batch& batch, const TrainingStep& step) {
   Chunk& here = chunks_[static_cast<std::size_t>(chunk)];
-  run_forward(here, here.slots[static_cast<std::size_t>(slot)], sequences_of(batch, step.key, true), &step.weights,
-              false);
+  Slot& held = here.slots[static_cast<std::size_t>(slot)];
+  run_forward(here, held, sequences_of(batch, step.key, true), &step.weights, false);
+  if (step.fingerprints != nullptr) add_outputs(here, held, batch, *step.fingerprints);
+}
+
+void Stage::add_outputs(const Chunk& chunk, const Slot& slot, const data::Batch& batch,
+                        PassFingerprints& fingerprints) const {
+  const std::int64_t own_rows = axis_.own_rows(batch.sequences * batch.context).count;
+  if (chunk.range.embedding) fingerprints.add_output(-1, batch, block_input(chunk, slot, 0, own_rows));
+  for (std::int64_t index = 0; index < chunk.range.num_blocks; ++index) {
+    fingerprints.add_output(chunk.range.first_block + index, batch,
+                            block_input(chunk, slot, static_cast<std::size_t>(index) + 1, own_rows));
+  }
 }
 
 void Stage::run_head(const data::Batch& batch, const layers::Sequences& sequences, const Tensor& x,
@@ -228,10 +239,12 @@ void Stage::run_backward(Chunk& chunk, Slot& slot, int gradient_slot, Passes pas
   const Tensor gradient = slot.gradient.rows(0, own_rows);
   if (chunk.range.head) {
     run_head(batch, sequences, block_input(chunk, slot, chunk.blocks.size(), own_rows), gradient, step);
+    if (step.fingerprints != nullptr) step.fingerprints->add_gradient(options_.layers, batch, gradient);
   }
   for (std::size_t index = chunk.blocks.size(); index-- > 0;) {
     const layers::Block& block = chunk.blocks[index];
-    const Recompute recompute = recompute_of(chunk.range.first_block + static_cast<std::int64_t>(index));
+    const std::int64_t layer = chunk.range.first_block + static_cast<std::int64_t>(index);
+    const Recompute recompute = recompute_of(layer);
     const bool again = recompute == Recompute::full;
     const bool fused = passes == Passes::fused || again;
     layers::BlockActivations& activations = working(slot, index);
@@ -247,6 +260,7 @@ void Stage::run_backward(Chunk& chunk, Slot& slot, int gradient_slot, Passes pas
       }
       block.backward_input(context(), sequences, rotary_table_, activations, gradients, gradient);
     }
+    if (step.fingerprints != nullptr) step.fingerprints->add_gradient(layer, batch, gradient);
     step.gradients.poll();
     if (fused) write_weights(block, rows, activations, gradients, step.gradients);
   }

@@ -252,6 +252,10 @@ ExitCode Run::go() {
     const StepResult result = trainer_->step(step, loader_->load(step), trace_->begin_step(), trace_->clock());
     trace_->end_step();
     ++step;
+    if (deck_.numerics.trace) {
+      const std::vector<Fingerprint> lines = trainer_->fingerprints(result);
+      comm::on_root(world_, [&] { write_fingerprints(folder_.paths().fingerprints(), step, lines); });
+    }
     act_on(result, step);
     tokens_ += result.counted;
     const double seconds = timer.seconds();

@@ -87,6 +87,10 @@ Trainer::Trainer(const device::Device& device, comm::ProcessGrid& grid, const co
   });
   executor_.let_watch(watch_);
   stage_.allocate_training(arena, deck.batch.micro, executor_.stage_slots());
+  if (deck.numerics.trace && !arena.measuring()) {
+    fingerprints_.emplace(device, grid.world(), tensor_axis_, data_axis_, weights_, optimizer_, gradients_,
+                          deck.model.layers);
+  }
 }
 
 std::array<std::int64_t, device::num_memory_classes> planned_memory(const config::Deck& deck,
@@ -140,16 +144,19 @@ StepResult Trainer::step(std::int64_t step, const data::StepBatch& batch, std::v
   model::CrossEntropyLoss loss(result.counted, result.loss_scale);
   gradients_.begin_step();
   watch_.begin_step();
+  if (fingerprints_) fingerprints_->begin_step();
   executor_.run(stage_, batch,
                 {.key = {.seed = deck_.run.seed, .step = static_cast<std::uint64_t>(step)},
                  .loss = loss,
                  .weights = weights_,
-                 .gradients = gradients_},
+                 .gradients = gradients_,
+                 .fingerprints = fingerprints_ ? &fingerprints_->passes() : nullptr},
                 events, clock);
   timed("reduce", [&] {
     gradients_.finish();
     tied_weights_.send_gradient();
   });
+  if (fingerprints_) fingerprints_->take_gradients();
 
   result.loss = loss.value(grid_.world());
   timed("norm", [&] { result.gradient_norm = optimizer_.gradient_norm() / result.loss_scale; });
@@ -169,6 +176,12 @@ StepResult Trainer::step(std::int64_t step, const data::StepBatch& batch, std::v
     tied_weights_.finish();
   });
   return result;
+}
+
+std::vector<Fingerprint> Trainer::fingerprints(const StepResult& result) {
+  TRIREME_EXPECT(fingerprints_.has_value());
+  fingerprints_->take_weights();
+  return fingerprints_->finish(result.loss, result.gradient_norm);
 }
 
 /// What becomes of a step with this loss and gradient norm; the same on every rank.

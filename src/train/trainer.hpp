@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@
 #include "trireme/pipeline/tied_weights.hpp"
 
 #include "train/audit.hpp"
+#include "train/fingerprints.hpp"
 
 namespace trireme::train {
 
@@ -61,6 +63,8 @@ class Trainer {
   /// With `events`, what took time is appended (row: this stage; seconds of `clock`).
   StepResult step(std::int64_t step, const data::StepBatch& batch, std::vector<pipeline::Event>* events = nullptr,
                   const Timer& clock = {});
+  /// Of the last step, with numerics.trace. Collective over the grid.
+  [[nodiscard]] std::vector<Fingerprint> fingerprints(const StepResult& result);
   /// Audit::run() on the state that `step` steps have made.
   void audit(std::int64_t step, bool replicas, bool finite);
   [[nodiscard]] pipeline::Evaluation evaluate(const data::ValidationSet& validation);
@@ -104,6 +108,7 @@ class Trainer {
   pipeline::TiedWeights tied_weights_;
   pipeline::Executor executor_;
   pipeline::NonfiniteWatch watch_;
+  std::optional<Fingerprints> fingerprints_;
   optim::LossScale loss_scale_;
   std::int64_t skipped_ = 0;
   std::int64_t nonfinite_in_a_row_ = 0;

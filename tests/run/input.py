@@ -59,7 +59,7 @@ class Input(RunTest):
         self.refused_everywhere(self.good(model={"kv_heads": 3}), "model.kv_heads", "model.heads")
 
     def test_what_this_version_does_not_do_is_refused_by_name(self):
-        for key, value in (("comm.backend", '"nccl"'), ("checkpoint.asynchronous", "true"), ("numerics.trace", "true")):
+        for key, value in (("comm.backend", '"nccl"'), ("checkpoint.asynchronous", "true")):
             self.refused_everywhere(self.good(), key, overrides=[f"{key}={value}"], ranks=(0,))
 
     def test_a_missing_or_foreign_data_file(self):

@@ -16,6 +16,7 @@
 #include "trireme/model/loss.hpp"
 #include "trireme/model/options.hpp"
 #include "trireme/model/partition.hpp"
+#include "trireme/model/pass_fingerprints.hpp"
 #include "trireme/optim/gradient_sync.hpp"
 #include "trireme/optim/weights.hpp"
 #include "trireme/tensor/parameter.hpp"
@@ -49,6 +50,7 @@ struct TrainingStep {
   CrossEntropyLoss& loss;
   optim::Weights& weights;
   optim::GradientSync& gradients;
+  PassFingerprints* fingerprints = nullptr;  ///< of a run that is traced
 };
 
 /// Memory that a schedule needs of a stage; its chunks share it.
@@ -147,6 +149,8 @@ class Stage {
   [[nodiscard]] tensor::Tensor block_input(const Chunk& chunk, const Slot& slot, std::size_t block,
                                            std::int64_t own_rows) const;
   void run_forward(Chunk& chunk, Slot& slot, const layers::Sequences& sequences, optim::Weights* weights, bool cached);
+  void add_outputs(const Chunk& chunk, const Slot& slot, const data::Batch& batch,
+                   PassFingerprints& fingerprints) const;
   void run_head(const data::Batch& batch, const layers::Sequences& sequences, const tensor::Tensor& x,
                 const tensor::Tensor& gradient, const TrainingStep& step);
   void run_backward(Chunk& chunk, Slot& slot, int gradient_slot, Passes passes, const data::Batch& batch,

@@ -48,6 +48,12 @@ class Training {
   void run(int num_steps);
   /// One step whose outcome is the caller's to judge.
   [[nodiscard]] train::StepResult step() { return trainer_->step(steps_, loader_.load(steps_)); }
+  /// One step of several.
+  [[nodiscard]] train::StepResult step_on() {
+    const train::StepResult result = step();
+    ++steps_;
+    return result;
+  }
   [[nodiscard]] pipeline::Evaluation evaluate() { return trainer_->evaluate(validation_); }
   /// Of all steps so far. Audits, gathers and checks that every element stands on exactly one rank.
   [[nodiscard]] Outcome outcome();
