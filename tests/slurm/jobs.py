@@ -108,6 +108,10 @@ class JobTest(RunTest):
     def said(self):
         return self.log.read_text() if self.log.exists() else ""
 
+    def hosts(self, said):
+        """What each attempt says of its hosts."""
+        return re.findall(r"\d hosts with .*", said)
+
     def deck_of(self, steps, name):
         return self.deck(TINY, DECK, run={"steps": steps, "output": self.folder / name}, data={"train": [self.rows()]},
                          walltime={"margin_seconds": 40}, name=name)
@@ -162,10 +166,6 @@ class Requeue(JobTest):
         self.assertNotIn(dead, self.hosts(said)[1])
         self.assert_same_run(self.folder / "run", straight)
 
-    def hosts(self, said):
-        """What each attempt says of its hosts."""
-        return re.findall(r"\d hosts with .*", said)
-
 
 @unittest.skipUnless(ALL, "TRIREME_SLURM_ALL=1 runs it")
 class More(JobTest):
@@ -206,14 +206,14 @@ class More(JobTest):
         deck = self.deck_of(steps, "run")
         script = [ROOT / "jobs" / "train.sbatch", deck]
         chain = [ROOT / "jobs" / "chain.sh", 4]
-        jobs = self.sbatch("--time=1", "--nodes=2", "--", *script, queue=chain).split()
+        jobs = self.sbatch("--time=1", "--nodes=4", "--", *script, queue=chain).split()
         self.assertEqual(len(jobs), 4)
-        for job, nodes in zip(jobs[1:], (4, 1, 2), strict=True):
-            run("scontrol", "update", f"JobId={job}", f"NumNodes={nodes}", f"NumTasks={nodes}")
+        for job, nodes in zip(jobs[1:], (2, 3, 4), strict=True):
+            run("scontrol", "update", f"JobId={job}", f"NumNodes={nodes}")
         self.completes(jobs[-1])
         straight = self.straight(steps)
         said = self.said()
-        self.assertEqual(re.findall(r"grid (\dx1x1)", said)[:3], ["2x1x1", "4x1x1", "1x1x1"])
+        self.assertEqual([hosts.split()[0] for hosts in self.hosts(said)][:3], ["4", "2", "3"])
         self.assert_same_run(self.folder / "run", straight)
 
     def test_a_preempted_job_goes_on_later(self):
