@@ -60,13 +60,27 @@ std::string unknown_key(const Given& given) {
   return fmt::format("unknown key ({}) see `trireme help {}`", why, section);
 }
 
+/// True for what the command line gives as TOML, not as a bare word, to an option that takes both.
+bool stands_for_itself(const Given& given, Type type) {
+  if (!given.value) return false;
+  switch (type) {
+    case Type::boolean_or_choice:
+      return std::holds_alternative<bool>(*given.value);
+    case Type::integer_or_choice:
+    case Type::number_or_choice:
+      return std::holds_alternative<std::int64_t>(*given.value) || std::holds_alternative<double>(*given.value);
+    default:
+      return false;
+  }
+}
+
 /// The value in the option's own type, where TOML's type can stand for it.
 std::optional<Value> converted(const Given& given, const Option& option) {
   const Type type = option.place.type;
   if (given.on_command_line() && takes_bare_words(type) && is_utf8(given.text)) {
     const bool is_bare = given.kind != "a string" && !given.text.empty() &&
                          std::string("\"'[{").find(given.text.front()) == std::string::npos;
-    if (is_bare && !(type == Type::boolean_or_choice && given.kind == "a boolean")) return Value(given.text);
+    if (is_bare && !stands_for_itself(given, type)) return Value(given.text);
   }
   if (!given.value) return std::nullopt;
   const Value& value = *given.value;
@@ -85,6 +99,11 @@ std::optional<Value> converted(const Given& given, const Option& option) {
       return keep_if(std::holds_alternative<std::string>(value));
     case Type::boolean_or_choice:
       return keep_if(std::holds_alternative<bool>(value) || std::holds_alternative<std::string>(value));
+    case Type::integer_or_choice:
+      return keep_if(std::holds_alternative<std::int64_t>(value) || std::holds_alternative<std::string>(value));
+    case Type::number_or_choice:
+      if (const auto* integer = std::get_if<std::int64_t>(&value)) return Value(static_cast<double>(*integer));
+      return keep_if(std::holds_alternative<double>(value) || std::holds_alternative<std::string>(value));
     case Type::integers:
       if (is_empty_list) return Value(std::vector<std::int64_t>{});
       return keep_if(std::holds_alternative<std::vector<std::int64_t>>(value));

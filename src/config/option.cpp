@@ -63,6 +63,10 @@ std::string name_of(Type type) {
       return "a string";
     case Type::boolean_or_choice:
       return "a boolean or a string";
+    case Type::integer_or_choice:
+      return "an integer or a string";
+    case Type::number_or_choice:
+      return "a number or a string";
     case Type::integers:
       return "a list of integers";
     case Type::numbers:
@@ -74,7 +78,23 @@ std::string name_of(Type type) {
 }
 
 bool takes_bare_words(Type type) {
-  return type == Type::text || type == Type::choice || type == Type::boolean_or_choice;
+  return type == Type::text || type == Type::choice || type == Type::boolean_or_choice ||
+         type == Type::integer_or_choice || type == Type::number_or_choice;
+}
+
+Place or_word(Place number, const std::string& word, const Value& meaning) {
+  const Type type = number.type == Type::integer ? Type::integer_or_choice : Type::number_or_choice;
+  return {.type = type,
+          .get =
+              [=](const Deck& deck) {
+                const Value value = number.get(deck);
+                return value == meaning ? Value(word) : value;
+              },
+          .set =
+              [=](Deck& deck, const Value& value) {
+                number.set(deck, std::holds_alternative<std::string>(value) ? meaning : value);
+              },
+          .choices = {word}};
 }
 
 bool Range::contains(double x) const {
@@ -119,6 +139,7 @@ std::string Option::range_text() const {
   std::vector<std::string> all = place.choices;
   for (std::string& word : all) word = quoted(word);
   if (place.type == Type::boolean_or_choice) all.insert(all.begin(), {"true", "false"});
+  if (const std::string numbers = range.text(); !numbers.empty()) all.insert(all.begin(), numbers);
   return join(all);
 }
 

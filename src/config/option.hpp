@@ -20,7 +20,19 @@ using Value = std::variant<bool, std::int64_t, double, std::string, std::vector<
 /// The value in TOML's spelling; numbers read back to the same bits.
 [[nodiscard]] std::string text_of(const Value& value);
 
-enum class Type : std::uint8_t { boolean, integer, number, text, choice, boolean_or_choice, integers, numbers, texts };
+enum class Type : std::uint8_t {
+  boolean,
+  integer,
+  number,
+  text,
+  choice,
+  boolean_or_choice,
+  integer_or_choice,
+  number_or_choice,
+  integers,
+  numbers,
+  texts
+};
 
 /// `an integer`, `a list of strings`, ...
 [[nodiscard]] std::string name_of(Type type);
@@ -53,6 +65,9 @@ struct Place {
   std::function<void(Deck&, const Value&)> set;
   std::vector<std::string> choices = {};
 };
+
+/// An integer or a number for which a word may stand: that of the value `meaning`, which is out of the option's range.
+[[nodiscard]] Place or_word(Place number, const std::string& word, const Value& meaning);
 
 /// What a resume does when the checkpoint's deck has another value.
 enum class Resume : std::uint8_t { free, refused };

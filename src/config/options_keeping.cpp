@@ -36,10 +36,18 @@ Section checkpoint_section() {
                .sentence = "Updates between saves; 0: at no fixed step.",
                .owner = "checkpoint"},
               {.key = "checkpoint.every_minutes",
-               .place = at(&C::every_minutes),
+               .place = or_word(at(&C::every_minutes), "auto", checkpoint::automatic_minutes),
                .unit = "minutes",
                .range = at_least(0),
-               .sentence = "Time between saves; 0: off.",
+               .sentence = "Time between saves; 0: off. `auto`: sqrt(2 x a save's time x mean time between "
+                           "failures) (Young 1974), from saves that were timed and `checkpoint.failures_per_day`.",
+               .owner = "checkpoint"},
+              {.key = "checkpoint.failures_per_day",
+               .place = at(&C::failures_per_day),
+               .unit = "failures a day",
+               .range = at_least(0),
+               .sentence = "How often the whole job fails, for `auto` minutes. 0: estimated from a published rate "
+                           "per host and the earlier attempts of the run.",
                .owner = "checkpoint"},
               {.key = "checkpoint.keep",
                .place = at(&C::keep),
@@ -60,10 +68,10 @@ Section checkpoint_section() {
                .sentence = "Training goes on while a checkpoint is written.",
                .owner = "checkpoint"},
               {.key = "checkpoint.ranks_per_file",
-               .place = at(&C::ranks_per_file),
+               .place = or_word(at(&C::ranks_per_file), "node", checkpoint::ranks_of_a_node),
                .unit = "ranks",
                .range = at_least(1, 1 << 24),
-               .sentence = "Ranks whose pieces share one file.",
+               .sentence = "Ranks whose pieces share one file; `node`: the ranks of a host.",
                .owner = "checkpoint"},
           }};
 }

@@ -18,6 +18,7 @@ struct RunPaths {
   [[nodiscard]] std::string metrics() const { return folder + "/metrics.jsonl"; }
   [[nodiscard]] std::string log() const { return folder + "/log.txt"; }
   [[nodiscard]] std::string deck() const { return folder + "/resolved.toml"; }
+  [[nodiscard]] std::string attempts() const { return folder + "/attempts.tsv"; }
   [[nodiscard]] std::string grid() const { return folder + "/grid.tsv"; }
   [[nodiscard]] std::string fingerprints() const { return folder + "/fingerprints"; }
   [[nodiscard]] std::string stop_file() const { return folder + "/stop"; }

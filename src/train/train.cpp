@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -16,11 +17,13 @@
 #include "trireme/model/counts.hpp"
 
 #include "train/allocation.hpp"
+#include "train/attempts.hpp"
 #include "train/metrics.hpp"
 #include "train/progress.hpp"
 #include "train/report.hpp"
 #include "train/resume.hpp"
 #include "train/run_folder.hpp"
+#include "train/save_interval.hpp"
 #include "train/stop.hpp"
 #include "train/trace.hpp"
 #include "train/trainer.hpp"
@@ -79,6 +82,10 @@ device::Isa choose_isa(comm::Communicator& world, const std::string& wanted) {
                   wanted));
 }
 
+void tell(const std::string& news) {
+  if (!news.empty()) log::info("{}", news);
+}
+
 /// Steps that may be skipped as not finite one after the other: weights that give no finite step never come back.
 constexpr std::int64_t most_nonfinite_in_a_row = 100;
 
@@ -97,6 +104,7 @@ class Run {
   [[nodiscard]] bool save_due(std::int64_t step) const;
   [[nodiscard]] bool evaluation_due(std::int64_t step) const;
   void record(std::int64_t step, const StepResult& result, double seconds);
+  void begin_attempt();
   void foretell_times();
   void remove_save_request();
   [[nodiscard]] StopReason agree_to_stop(std::int64_t step);
@@ -118,7 +126,9 @@ class Run {
   std::optional<Trainer> trainer_;
   std::optional<data::Loader> loader_;
   std::optional<data::ValidationSet> validation_;
-  std::unique_ptr<MetricsFile> metrics_;
+  std::unique_ptr<MetricsFile> metrics_;  ///< on rank 0, like the next two
+  std::unique_ptr<Attempts> attempts_;
+  std::optional<SaveInterval> save_interval_;
   std::optional<Progress> progress_;
   std::optional<Trace> trace_;
   Timer since_save_;
@@ -130,8 +140,9 @@ class Run {
   double job_gemm_rate_ = 0;
   double job_memory_bytes_ = 0;
   double flop_at_start_ = 0;
-  bool save_asked_ = false;
-  bool save_answered_ = false;  ///< rank 0: the file that asked could not be removed, and asks no more
+  bool save_asked_ = false;     ///< by file
+  bool save_by_clock_ = false;  ///< since_save_ is as long as an interval
+  bool save_answered_ = false;  ///< rank 0: the file that asked could not be answered or removed, and asks no more
 };
 
 device::DeviceOptions device_options(const comm::ProcessGrid& grid, const config::Deck& deck) {
@@ -175,6 +186,7 @@ Run::Run(comm::Communicator& world, config::Deck deck, data::Dataset training, d
   comm::on_root(world_, [&] {
     io::write_text_atomically(folder_.paths().deck(), config::to_toml(deck_));
     metrics_ = std::make_unique<MetricsFile>(folder_.paths().metrics(), first_step_);
+    begin_attempt();
   });
   const Dtype compute = deck_.precision.compute_type();
   std::array rate{measure_gemm_rate(device_, trainer_->gemm(), compute)};
@@ -186,7 +198,18 @@ Run::Run(comm::Communicator& world, config::Deck deck, data::Dataset training, d
             model::flop_formula);
 }
 
-/// When the allocation ends, and what the rule counts with before it has seen an evaluation and a save.
+void Run::begin_attempt() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  attempts_ = std::make_unique<Attempts>(
+      folder_.paths().attempts(), Attempt{.number = metrics_->attempt(),
+                                          .begun_unix_s = std::chrono::duration_cast<std::chrono::seconds>(now).count(),
+                                          .hosts = grid_.num_hosts(),
+                                          .first_step = first_step_,
+                                          .last_step = first_step_});
+  save_interval_.emplace(deck_.checkpoint, failure_rate(attempts_->earlier(), grid_.num_hosts()));
+}
+
+/// When the allocation ends, and what the rules of time count with before they have seen an evaluation and a save.
 void Run::foretell_times() {
   std::optional<TimeLeft> left;
   if (world_.rank() == 0) left = ask_time_left(deck_.walltime);  // only rank 0 looks at the clock
@@ -203,6 +226,10 @@ void Run::foretell_times() {
   const double bytes = 3 * sizeof(float) * static_cast<double>(model::parameter_count(deck_.model));
   const double seconds = assumed_save_seconds(bytes, world_.size());
   walltime_.expect_save(seconds);
+  if (save_interval_) {
+    save_interval_->expect_save(seconds);
+    tell(save_interval_->news());
+  }
   if (deck_.walltime.limit_minutes > 0 || left) {
     log::info("walltime: {} are kept free for a save of {} until the first one was timed", format_seconds(seconds),
               format_bytes(static_cast<std::uint64_t>(bytes)));
@@ -269,7 +296,7 @@ ExitCode Run::go() {
     record(step, result, seconds);
     const std::int64_t audit_steps = deck_.numerics.audit_steps;
     if (save_due(step)) {
-      save(step, step == deck_.run.steps || save_asked_);
+      save(step, step == deck_.run.steps);
     } else if (audit_steps > 0 && step % audit_steps == 0) {
       trainer_->audit(step, true, false);
     }
@@ -277,6 +304,7 @@ ExitCode Run::go() {
   if (saved_step_ != step) save(step, true);
   trace_->finish();
   progress_->pause();
+  if (attempts_) attempts_->ended(reason == StopReason::none ? "finished" : describe(reason));
   write_end(step, reason);
   return reason == StopReason::none ? ExitCode::finished : ExitCode::stopped_early;
 }
@@ -320,7 +348,9 @@ void Run::act_on(const StepResult& result, std::int64_t step) const {
 StopReason Run::agree_to_stop(std::int64_t step) {
   StopReason mine = StopReason::none;
   bool save_file = false;
+  bool by_clock = false;
   if (world_.rank() == 0) {
+    by_clock = since_save_.seconds() >= save_interval_->seconds();
     if (io::exists(folder_.paths().stop_file())) mine = StopReason::stop_file;
     if (walltime_.due(evaluation_due(step + 1))) mine = StopReason::walltime;
     const bool asked = io::exists(folder_.paths().save_file());
@@ -328,10 +358,12 @@ StopReason Run::agree_to_stop(std::int64_t step) {
     save_file = asked && !save_answered_;
   }
   if (SignalFlag::received() != 0) mine = StopReason::signal;
-  std::array values{static_cast<double>(mine), save_file ? 1.0 : 0.0, static_cast<double>(peak_memory_bytes())};
+  std::array values{static_cast<double>(mine), save_file ? 1.0 : 0.0, by_clock ? 1.0 : 0.0,
+                    static_cast<double>(peak_memory_bytes())};
   world_.all_reduce_max(values);
   save_asked_ = values[1] > 0;
-  job_memory_bytes_ = values[2];
+  save_by_clock_ = values[2] > 0;
+  job_memory_bytes_ = values[3];
   return static_cast<StopReason>(static_cast<int>(values[0]));
 }
 
@@ -341,11 +373,8 @@ bool Run::evaluation_due(std::int64_t step) const {
 }
 
 bool Run::save_due(std::int64_t step) const {
-  const checkpoint::CheckpointOptions& options = deck_.checkpoint;
-  if (save_asked_ || step == deck_.run.steps) return true;
-  if (options.every_steps > 0 && step % options.every_steps == 0) return true;
-  const double minutes = world_.rank() == 0 ? since_save_.seconds() / 60 : 0;
-  return options.every_minutes > 0 && world_.any(minutes >= options.every_minutes);
+  const std::int64_t every_steps = deck_.checkpoint.every_steps;
+  return save_asked_ || save_by_clock_ || step == deck_.run.steps || (every_steps > 0 && step % every_steps == 0);
 }
 
 checkpoint::Metadata Run::metadata(std::int64_t step) const {
@@ -377,13 +406,16 @@ void Run::save(std::int64_t step, bool required) {
         checkpoint::save(world_, folder, metadata(step), pieces, deck_.checkpoint, [&] { folder_.check_lock(); });
     saved_step_ = step;
     walltime_.save_took(with_audit.seconds());
+    if (save_interval_) save_interval_->save_took(with_audit.seconds(), with_audit.seconds());
     log::info("saved step {}: {} in {}", step, format_bytes(bytes), format_seconds(timer.seconds()));
   } catch (const SystemError& error) {
     // A folder that another run has taken over is no longer ours to write to.
     comm::on_root(world_, [&] { folder_.check_lock(); });
     // The disk may have room again at the next save; only a save that had to be is worth ending the run for.
     if (required) throw;
-    log::warning("step {} was not saved ({}); training goes on", step, error.what());
+    log::warning("step {} was not saved ({}); training goes on, the next save that is due tries again", step,
+                 error.what());
+    save_answered_ = save_answered_ || save_asked_;
   }
   if (saved_step_ == step) tidy_after_save(step);
   since_save_.restart();
@@ -391,7 +423,9 @@ void Run::save(std::int64_t step, bool required) {
 
 void Run::tidy_after_save(std::int64_t step) {
   if (world_.rank() != 0) return;
-  if (save_asked_) remove_save_request();
+  attempts_->saved(step);
+  tell(save_interval_->news());
+  if (save_asked_ || save_answered_) remove_save_request();
   try {
     checkpoint::rotate(folder_.paths().checkpoints(), deck_.checkpoint, step);
   } catch (const SystemError& error) {

@@ -119,6 +119,7 @@ TEST(Table, HasEveryFixedName) {
                           "evaluation.sequences",
                           "checkpoint.every_steps",
                           "checkpoint.every_minutes",
+                          "checkpoint.failures_per_day",
                           "checkpoint.keep",
                           "checkpoint.keep_every_steps",
                           "checkpoint.asynchronous",

@@ -153,6 +153,22 @@ TEST(CommandLine, TakesBareWordsForStringsOnly) {
   EXPECT_THAT(problems_after("", {"model.width=wide"}), HasSubstr("an integer is wanted, this is a bare word"));
 }
 
+TEST(Values, OfANumberMayBeAWordThatStandsForIt) {
+  const Deck deck = deck_of("[checkpoint]\nevery_minutes = \"auto\"\nranks_per_file = \"node\"\n");
+  EXPECT_EQ(deck.checkpoint.every_minutes, checkpoint::automatic_minutes);
+  EXPECT_EQ(deck.checkpoint.ranks_per_file, checkpoint::ranks_of_a_node);
+  EXPECT_THAT(to_toml(deck), AllOf(HasSubstr("every_minutes = \"auto\"\n"), HasSubstr("ranks_per_file = \"node\"\n")));
+  const auto checkpoint_of = [](const std::string& word) { return deck_of("", {"checkpoint." + word}).checkpoint; };
+  EXPECT_EQ(checkpoint_of("every_minutes=auto").every_minutes, checkpoint::automatic_minutes);
+  EXPECT_EQ(checkpoint_of("every_minutes=2").every_minutes, 2);
+  EXPECT_EQ(checkpoint_of("every_minutes=0.5").every_minutes, 0.5);
+  EXPECT_EQ(checkpoint_of("ranks_per_file=4").ranks_per_file, 4);
+  EXPECT_THAT(problems_after("", {"checkpoint.every_minutes=never"}), HasSubstr("must be one of >= 0, \"auto\""));
+  EXPECT_THAT(problems_after("", {"checkpoint.every_minutes=-1"}), HasSubstr("out of range (must be >= 0)"));
+  EXPECT_THAT(problems_after("", {"checkpoint.ranks_per_file=0.5"}), HasSubstr("an integer or a string is wanted"));
+  EXPECT_THAT(problems_after("", {"checkpoint.ranks_per_file=-1"}), HasSubstr("out of range (must be >= 1)"));
+}
+
 TEST(CommandLine, CannotSmuggleFurtherKeys) {
   EXPECT_THAT(problems_after("", {"run.steps=3\nx=1"}), HasSubstr("wrong type"));
 }
