@@ -110,17 +110,30 @@ std::vector<int> ranks_by_place(const Plan& plan, std::size_t num_ranks) {
   return ranks;
 }
 
-/// Sets groups and shard_of_rank for plan.ranks_per_file.
-void group_ranks(Plan& plan, const std::vector<int>& by_place) {
-  plan.groups.clear();
-  const auto num_ranks = static_cast<std::int64_t>(by_place.size());
-  for (std::int64_t first = 0; first < num_ranks; first += plan.ranks_per_file) {
-    const std::int64_t end = std::min(num_ranks, first + plan.ranks_per_file);
-    std::vector<int>& group = plan.groups.emplace_back(by_place.begin() + first, by_place.begin() + end);
-    std::sort(group.begin(), group.end());
+/// The ranks that are never parted, in the order of their places: those of a host, or each by itself.
+std::vector<std::vector<int>> units_of(const std::vector<int>& by_place, const std::vector<std::int32_t>& hosts) {
+  std::vector<std::vector<int>> units;
+  std::map<std::int32_t, std::size_t> unit_of_host;
+  for (const int rank : by_place) {
+    const std::int32_t host = hosts.empty() ? rank : hosts[static_cast<std::size_t>(rank)];
+    const auto [unit, is_new] = unit_of_host.try_emplace(host, units.size());
+    if (is_new) units.emplace_back();
+    units[unit->second].push_back(rank);
   }
+  return units;
+}
+
+/// Sets groups and shard_of_rank for plan.units_per_file.
+void group_ranks(Plan& plan, const std::vector<std::vector<int>>& units, std::size_t num_ranks) {
+  plan.groups.clear();
+  const auto per_file = static_cast<std::size_t>(plan.units_per_file);
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    std::vector<int>& group = i % per_file == 0 ? plan.groups.emplace_back() : plan.groups.back();
+    group.insert(group.end(), units[i].begin(), units[i].end());
+  }
+  for (std::vector<int>& group : plan.groups) std::sort(group.begin(), group.end());
   std::sort(plan.groups.begin(), plan.groups.end());
-  plan.shard_of_rank.resize(by_place.size());
+  plan.shard_of_rank.resize(num_ranks);
   for (std::size_t shard = 0; shard < plan.groups.size(); ++shard) {
     for (const int rank : plan.groups[shard]) {
       plan.shard_of_rank[static_cast<std::size_t>(rank)] = static_cast<std::int64_t>(shard);
@@ -171,15 +184,18 @@ std::string describe(std::span<const Piece> pieces) {
   return text;
 }
 
-Plan make_plan(const std::vector<std::string>& descriptions, std::int64_t ranks_per_file) {
+Plan make_plan(const std::vector<std::string>& descriptions, std::int64_t ranks_per_file,
+               const std::vector<std::int32_t>& hosts) {
   const std::vector<Given> given = parse_descriptions(descriptions);
   Plan plan;
   plan.tensors = collect_tensors(given);
   plan.sources = collect_sources(given, plan.tensors);
   check_covers(plan);
-  const std::vector<int> by_place = ranks_by_place(plan, descriptions.size());
-  for (plan.ranks_per_file = ranks_per_file;; plan.ranks_per_file *= 2) {
-    group_ranks(plan, by_place);
+  const bool by_host = ranks_per_file == ranks_of_a_node;
+  const std::vector<std::vector<int>> units =
+      units_of(ranks_by_place(plan, descriptions.size()), by_host ? hosts : std::vector<std::int32_t>{});
+  for (plan.units_per_file = by_host ? 1 : ranks_per_file;; plan.units_per_file *= 2) {
+    group_ranks(plan, units, descriptions.size());
     plan.pieces = arrange(plan);
     if (plan.num_shards() == 1 || most_pieces(plan) <= max_pieces_per_tensor) break;
   }

@@ -19,10 +19,11 @@ struct SourcePiece {
 };
 
 struct Plan {
-  std::vector<TensorInfo> tensors;       ///< by name
-  std::vector<SourcePiece> sources;      ///< by rank, then local
-  std::vector<StoredPiece> pieces;       ///< by shard, tensor, number
-  std::int64_t ranks_per_file = 1;       ///< as asked, doubled until no tensor has more than max_pieces_per_tensor
+  std::vector<TensorInfo> tensors;   ///< by name
+  std::vector<SourcePiece> sources;  ///< by rank, then local
+  std::vector<StoredPiece> pieces;   ///< by shard, tensor, number
+  /// Ranks, or hosts, that share a file: as asked, doubled until no tensor has more than max_pieces_per_tensor.
+  std::int64_t units_per_file = 1;
   std::vector<std::vector<int>> groups;  ///< the ranks of each shard, ascending; shards ordered by their lowest rank
   std::vector<std::int64_t> shard_of_rank;
   std::uint64_t payload_bytes = 0;  ///< of all tensors
@@ -69,7 +70,8 @@ struct PlanPart {
 [[nodiscard]] std::string describe(std::span<const Piece> pieces);
 
 /// The plan for the descriptions of all ranks. Throws SystemError naming tensor and ranks when a tensor is not given
-/// exactly once, or differently by different ranks.
-[[nodiscard]] Plan make_plan(const std::vector<std::string>& descriptions, std::int64_t ranks_per_file);
+/// exactly once, or differently by different ranks. hosts: comm::host_leaders(), needed for ranks_of_a_node only.
+[[nodiscard]] Plan make_plan(const std::vector<std::string>& descriptions, std::int64_t ranks_per_file,
+                             const std::vector<std::int32_t>& hosts = {});
 
 }  // namespace trireme::checkpoint

@@ -9,6 +9,7 @@
 #include "trireme/base/error.hpp"
 #include "trireme/base/units.hpp"
 #include "trireme/checkpoint/checkpoint.hpp"
+#include "trireme/comm/hosts.hpp"
 #include "trireme/io/file.hpp"
 
 #include "checkpoint/folder.hpp"
@@ -23,7 +24,7 @@ namespace {
 constexpr std::uint64_t overhead_per_file = std::uint64_t{64} << 10;
 
 void check_options(const CheckpointOptions& options) {
-  if (options.ranks_per_file < 1) {
+  if (options.ranks_per_file < 1 && options.ranks_per_file != ranks_of_a_node) {
     throw InputError(
         fmt::format("`checkpoint.ranks_per_file` is `{}` (it must be at least 1)", options.ranks_per_file));
   }
@@ -81,9 +82,11 @@ void Save::make_parts(std::int64_t ranks_per_file) {
   std::string mine;
   comm::on_all(world_, [&] { mine = describe(pieces_); });
   const std::vector<std::string> given = world_.gather_text(mine, 0);
+  const std::vector<std::int32_t> hosts =
+      ranks_per_file == ranks_of_a_node ? comm::host_leaders(world_) : std::vector<std::int32_t>{};
   std::vector<std::string> parts;
   comm::on_root(world_, [&] {
-    plan_ = make_plan(given, ranks_per_file);
+    plan_ = make_plan(given, ranks_per_file, hosts);
     for (int rank = 0; rank < world_.size(); ++rank) parts.push_back(text_of(part_of(plan_, rank)));
   });
   mine = world_.scatter_text(parts, 0);

@@ -8,6 +8,7 @@
 #include "trireme/base/error.hpp"
 #include "trireme/base/host.hpp"
 #include "trireme/base/text.hpp"
+#include "trireme/comm/hosts.hpp"
 
 namespace trireme::comm {
 namespace {
@@ -25,14 +26,10 @@ ProcessGrid::ProcessGrid(Communicator& world, const GridShape& shape)
     : world_(world), shape_(shape), coordinates_(shape.coordinates_of(world.rank())) {
   make_axes();
   hosts_ = world.all_gather_text(host_name());
-
-  // Hosts are told apart by shared memory, not by name: containers and images often share one name.
-  const std::unique_ptr<Communicator> host = world.split_by_host();
-  std::int32_t leader = world.rank();
-  host->broadcast(&leader, sizeof(leader), 0);
-  host_leaders_.resize(hosts_.size());
-  world.all_gather(&leader, sizeof(leader), host_leaders_.data());
-  num_hosts_ = static_cast<int>(world.all_reduce_sum(static_cast<std::int64_t>(host->rank() == 0)));
+  host_leaders_ = host_leaders(world);
+  std::vector<std::int32_t> leaders = host_leaders_;
+  std::sort(leaders.begin(), leaders.end());
+  num_hosts_ = static_cast<int>(std::unique(leaders.begin(), leaders.end()) - leaders.begin());
 }
 
 ProcessGrid::ProcessGrid(Communicator& planned_world, const GridShape& shape, Planned /*tag*/)

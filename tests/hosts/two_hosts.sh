@@ -7,7 +7,8 @@
 #
 # Checks that a 1x2x2 grid gives the same bits however its ranks lie on the hosts, and that the recommended order
 # (tensor within a host, pipeline between hosts) is the faster one; that reducing gradients beneath the backward pass
-# hides at least half of their way over the network (of one micro-batch a rank: earlier ones have nothing to send).
+# hides at least half of their way over the network (of one micro-batch a rank: earlier ones have nothing to send); that
+# the ranks of a host share a file of a checkpoint where they are told to.
 # Needs root, `ip netns`, `tc` and Open MPI. Exit code 77 (skipped) where these are not permitted.
 set -euo pipefail
 
@@ -107,7 +108,9 @@ DECK
 "$trireme" prepare "$work/tokens.h5" "$work/tokens.npy" --tokenizer ids --vocab 512 >/dev/null
 
 train recommended 4 slot 1x2x2
-train reverse 4 node 1x2x2
+train reverse 4 node 1x2x2 checkpoint.ranks_per_file=node
+num_shards=$(ls "$work"/reverse/checkpoints/step_00000005/shard_*.h5 | wc -l)
+[ "$num_shards" = 2 ] || { echo "failed: $num_shards shards of two hosts"; exit 1; }
 sed -n 2,3p "$work/recommended.log"
 cut -f 1-5 "$work/reverse/grid.tsv"
 "$trireme" checkpoint diff "$work/recommended" "$work/reverse" | tail -1

@@ -101,6 +101,13 @@ TEST_F(RanksCheckpoint, RanksThatShareAFileSaveTheSame) {
   }
 }
 
+TEST_F(RanksCheckpoint, TheRanksOfAHostShareAFile) {
+  save_by(world_.size(), 1, ranks_of_a_node);
+  EXPECT_EQ(io::list_folder(step_folder(folder_, 1)).size(), 2U);  // this is one host
+  EXPECT_TRUE(verify(step_folder(folder_, 1)).empty());
+  expect_load_by(world_.size(), 1);
+}
+
 TEST_F(RanksCheckpoint, NothingIsThereUnderItsNameWhileAnyRankStillWrites) {
   const int slow = world_.size() - 1;
   bool was_seen = false;

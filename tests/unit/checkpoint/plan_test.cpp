@@ -66,10 +66,28 @@ TEST(Plan, RanksOfAGroupShareAFileAndJoinTheirPieces) {
   for (const StoredPiece& piece : plan.pieces) EXPECT_LT(piece.number, 3);
 }
 
+TEST(Plan, RanksOfAHostShareAFileWhereverTheyHaveTheirPlaces) {
+  const std::vector<std::int32_t> hosts{0, 1, 0, 1, 4};  // of each rank its host's lowest
+  const Plan plan = make_plan(flat_ranks({25, 8}, 5), ranks_of_a_node, hosts);
+  EXPECT_EQ(plan.groups, (std::vector<std::vector<int>>{{0, 2}, {1, 3}, {4}}));
+  EXPECT_EQ(make_plan(flat_ranks({25, 8}, 5), 1, hosts).num_shards(), 5);
+}
+
+TEST(Plan, OfManyHostsWholeOnesShareAFileUntilATensorHasFewPieces) {
+  constexpr int num_ranks = 1200;
+  std::vector<std::int32_t> hosts;
+  for (int rank = 0; rank < num_ranks; ++rank) hosts.push_back(rank / 8 * 8);
+  const Plan plan = make_plan(flat_ranks({1021, 769}, num_ranks), ranks_of_a_node, hosts);
+  EXPECT_GT(plan.units_per_file, 1);
+  EXPECT_GT(plan.num_shards(), 10);
+  EXPECT_LE(plan.pieces.size(), max_pieces_per_tensor);
+  for (int rank = 0; rank < num_ranks; ++rank) EXPECT_EQ(plan.shard_of(rank), plan.shard_of(rank / 8 * 8));
+}
+
 TEST(Plan, ManyRanksAreGroupedUntilATensorHasFewPieces) {
   for (const int num_ranks : {65, 300, 1000}) {
     const Plan plan = make_plan(flat_ranks({1021, 769}, num_ranks), 1);
-    EXPECT_GT(plan.ranks_per_file, 1);
+    EXPECT_GT(plan.units_per_file, 1);
     EXPECT_LE(plan.pieces.size(), max_pieces_per_tensor) << num_ranks;
     std::vector<Shard> rectangles;
     for (const StoredPiece& piece : plan.pieces) rectangles.push_back(piece.rectangle);
@@ -189,7 +207,7 @@ TEST(Plan, PartsSayTogetherWhatThePlanSaysAndNoMoreThanTheirRanksNeed) {
       if (rank == part.writer) {
         num_pieces += part.pieces.size();
         for (const SourcePiece& source : part.sources) in_memory.push_back(source.rectangle);
-        EXPECT_LE(part.sources.size(), 3U * static_cast<std::size_t>(plan.ranks_per_file));
+        EXPECT_LE(part.sources.size(), 3U * static_cast<std::size_t>(plan.units_per_file));
       } else {
         for (const SourcePiece& source : part.sources) EXPECT_EQ(source.rank, rank);
         EXPECT_LE(part.sources.size(), 3U);
