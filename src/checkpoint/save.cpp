@@ -20,9 +20,6 @@
 namespace trireme::checkpoint {
 namespace {
 
-/// Structure of a file beside its tensors, generously.
-constexpr std::uint64_t overhead_per_file = std::uint64_t{64} << 10;
-
 void check_options(const CheckpointOptions& options) {
   if (options.ranks_per_file < 1 && options.ranks_per_file != ranks_of_a_node) {
     throw InputError(
@@ -94,8 +91,7 @@ void Save::make_parts(std::int64_t ranks_per_file) {
 }
 
 std::uint64_t Save::needed_bytes() const {
-  return part_.payload_bytes + part_.payload_bytes / 256 +
-         static_cast<std::uint64_t>(part_.num_shards + 1) * overhead_per_file;
+  return save_bytes(part_.payload_bytes, part_.num_shards);
 }
 
 void Save::on_each_rank(const std::function<void()>& work) {

@@ -106,6 +106,7 @@ class Run {
   void record(std::int64_t step, const StepResult& result, double seconds);
   void begin_attempt();
   void foretell_times();
+  void foretell_room(double tensor_bytes) const;
   void remove_save_request();
   [[nodiscard]] StopReason agree_to_stop(std::int64_t step);
   [[nodiscard]] checkpoint::Metadata metadata(std::int64_t step) const;
@@ -225,6 +226,7 @@ void Run::foretell_times() {
   // Weights and two moments of the whole model, fp32.
   const double bytes = 3 * sizeof(float) * static_cast<double>(model::parameter_count(deck_.model));
   const double seconds = assumed_save_seconds(bytes, world_.size());
+  comm::on_root(world_, [&] { foretell_room(bytes); });
   walltime_.expect_save(seconds);
   if (save_interval_) {
     save_interval_->expect_save(seconds);
@@ -234,6 +236,18 @@ void Run::foretell_times() {
     log::info("walltime: {} are kept free for a save of {} until the first one was timed", format_seconds(seconds),
               format_bytes(static_cast<std::uint64_t>(bytes)));
   }
+}
+
+/// A save that does not fit is told at once; training goes on, since there may be room by then.
+void Run::foretell_room(double tensor_bytes) const {
+  const checkpoint::CheckpointOptions& options = deck_.checkpoint;
+  const std::int64_t shards = options.ranks_per_file == checkpoint::ranks_of_a_node
+                                  ? grid_.num_hosts()
+                                  : (world_.size() + options.ranks_per_file - 1) / options.ranks_per_file;
+  const std::string problem = checkpoint::room_problem(
+      folder_.paths().checkpoints(), options, checkpoint::save_bytes(static_cast<std::uint64_t>(tensor_bytes), shards),
+      first_step_, deck_.run.steps);
+  if (!problem.empty()) log::warning("{}", problem);
 }
 
 void Run::write_start() {

@@ -57,6 +57,18 @@ std::uint64_t save(comm::Communicator& world, const std::string& folder, const M
                    std::span<const Piece> pieces, const CheckpointOptions& options,
                    const std::function<void()>& may_commit = {});
 
+/// Bytes of a checkpoint of `payload_bytes` of tensors in so many shards, from above.
+[[nodiscard]] std::uint64_t save_bytes(std::uint64_t payload_bytes, std::int64_t num_shards);
+
+/// The most checkpoints that a run from first_step to last_step adds at any time to the `num_there` that are there: an
+/// older one goes only when its successor is committed.
+[[nodiscard]] std::int64_t most_added(const CheckpointOptions& options, std::int64_t num_there, std::int64_t first_step,
+                                      std::int64_t last_step);
+
+/// What is wrong with the room in `folder` for those checkpoints of `bytes` each; empty when they fit. One process.
+[[nodiscard]] std::string room_problem(const std::string& folder, const CheckpointOptions& options, std::uint64_t bytes,
+                                       std::int64_t first_step, std::int64_t last_step);
+
 /// Removes older checkpoints: keeps the newest `keep` up to `newest_step` and those of keep_every_steps, in numeric
 /// order; never `newest_step` itself, never higher steps, never foreign names. Rank 0 only (no communication).
 void rotate(const std::string& folder, const CheckpointOptions& options, std::int64_t newest_step);
