@@ -126,7 +126,8 @@ void add_checkpoint(CLI::App& app, CommandLine& line) {
     return command;
   };
   add("list", "Every checkpoint of a run: step, grid, size, complete, age", Command::checkpoint_list);
-  add("show", "Tensors, shapes, statistics and deck", Command::checkpoint_show);
+  add("show", "Counters, tree of tensors with types and shapes, and deck", Command::checkpoint_show)
+      ->add_flag("--statistics", line.statistics, "of each tensor, which is read: min, max, mean, rms, not finite");
   add("verify", "Read everything, check every hash; exit code 2 on damage", Command::checkpoint_verify);
   add("diff", "Compare two bit by bit; exit code 0 only if all is equal, else 1", Command::checkpoint_diff)
       ->add_option("other", line.other_checkpoint, "the other run or step folder")

@@ -40,6 +40,7 @@ struct CommandLine {
   plan::Request plan;
   std::string checkpoint;        ///< checkpoint ...
   std::string other_checkpoint;  ///< diff
+  bool statistics = false;       ///< show
   bench::Options bench;
   std::string section;  ///< help
 };

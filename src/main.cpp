@@ -52,7 +52,7 @@ int run_alone(const CommandLine& line, comm::Communicator& self) {
     case Command::checkpoint_list:
       return checkpoint::print_list(line.checkpoint);
     case Command::checkpoint_show:
-      return checkpoint::print_show(line.checkpoint);
+      return checkpoint::print_show(line.checkpoint, line.statistics);
     case Command::checkpoint_verify:
       return checkpoint::print_verify(line.checkpoint);
     case Command::checkpoint_diff:

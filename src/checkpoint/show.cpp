@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "trireme/base/text.hpp"
 #include "trireme/base/units.hpp"
 #include "trireme/checkpoint/checkpoint.hpp"
 
@@ -13,7 +14,7 @@
 namespace trireme::checkpoint {
 namespace {
 
-/// Least, largest, mean and standard deviation, updated tile by tile (Chan, Golub, LeVeque 1983, eq. 1.5).
+/// Of the finite elements, updated tile by tile.
 class Statistics {
  public:
   void add(const std::vector<double>& numbers);
@@ -21,32 +22,30 @@ class Statistics {
 
  private:
   double count_ = 0;
-  double mean_ = 0;
-  double squares_ = 0;  ///< sum of squared distances from the mean
+  double sum_ = 0;
+  double squares_ = 0;
   double least_ = std::numeric_limits<double>::infinity();
   double largest_ = -std::numeric_limits<double>::infinity();
+  std::int64_t num_nonfinite_ = 0;
 };
 
 void Statistics::add(const std::vector<double>& numbers) {
-  const auto count = static_cast<double>(numbers.size());
-  double sum = 0;
   for (const double number : numbers) {
-    sum += number;
+    if (!std::isfinite(number)) {
+      ++num_nonfinite_;
+      continue;
+    }
+    ++count_;
+    sum_ += number;
+    squares_ += number * number;
     least_ = std::min(least_, number);
     largest_ = std::max(largest_, number);
   }
-  const double mean = sum / count;
-  double squares = 0;
-  for (const double number : numbers) squares += (number - mean) * (number - mean);
-  const double distance = mean - mean_;
-  const double total = count_ + count;
-  mean_ += distance * count / total;
-  squares_ += squares + distance * distance * count_ * count / total;
-  count_ = total;
 }
 
 std::string Statistics::text() const {
-  return fmt::format("{:>12.5g} {:>12.5g} {:>12.5g} {:>12.5g}", least_, largest_, mean_, std::sqrt(squares_ / count_));
+  return fmt::format("{:>12.5g} {:>12.5g} {:>12.5g} {:>12.5g} {:>10}", least_, largest_, sum_ / count_,
+                     std::sqrt(squares_ / count_), num_nonfinite_);
 }
 
 void print_metadata(const Store& store) {
@@ -63,30 +62,59 @@ void print_metadata(const Store& store) {
              index.shards.size());
 }
 
-void print_tensor(Store& store, std::int64_t tensor, std::size_t name_width) {
-  const TensorInfo& info = store.index().tensors[static_cast<std::size_t>(tensor)];
+/// `moments/first/` of `moments/first/head.weight`.
+std::string group_of(const TensorInfo& tensor) {
+  return tensor.name.substr(0, tensor.name.rfind('/') + 1);
+}
+
+/// The line of a group, before its tensors.
+void print_group(const std::vector<TensorInfo>& tensors, const std::string& group) {
+  std::uint64_t num_tensors = 0;
+  std::uint64_t num_elements = 0;
+  for (const TensorInfo& tensor : tensors) {
+    if (group_of(tensor) != group) continue;
+    ++num_tensors;
+    num_elements += static_cast<std::uint64_t>(tensor.shape.size());
+  }
+  fmt::print("{}  {}, {} elements\n", group, counted(num_tensors, "tensor"), format_count(num_elements));
+}
+
+std::string statistics_text(Store& store, std::int64_t tensor) {
+  const Dtype dtype = store.index().tensors[static_cast<std::size_t>(tensor)].dtype;
   Statistics statistics;
   std::vector<double> numbers;
   store.for_each_tile(tensor, [&](const Shard& rectangle, const void* data) {
-    to_doubles(info.dtype, data, rectangle.extent.size(), numbers);
+    to_doubles(dtype, data, rectangle.extent.size(), numbers);
     statistics.add(numbers);
   });
-  fmt::print("{:<{}}  {:<5} {:<18} {}\n", info.name, name_width, name_of(info.dtype), info.shape.text(),
-             statistics.text());
+  return statistics.text();
+}
+
+void print_tree(Store& store, bool with_statistics) {
+  const std::vector<TensorInfo>& tensors = store.index().tensors;
+  std::size_t width = 0;
+  for (const TensorInfo& tensor : tensors) width = std::max(width, tensor.name.size() - group_of(tensor).size());
+  fmt::print("  {:<{}}  {:<5} {:<18}", "tensor", width, "type", "shape");
+  if (with_statistics) fmt::print(" {:>12} {:>12} {:>12} {:>12} {:>10}", "min", "max", "mean", "rms", "not finite");
+  fmt::print("\n");
+  std::string group;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const TensorInfo& tensor = tensors[i];
+    if (group_of(tensor) != group) print_group(tensors, group = group_of(tensor));
+    fmt::print("  {:<{}}  {:<5} {:<18}", tensor.name.substr(group.size()), width, name_of(tensor.dtype),
+               tensor.shape.text());
+    if (with_statistics) fmt::print(" {}", statistics_text(store, static_cast<std::int64_t>(i)));
+    fmt::print("\n");
+  }
 }
 
 }  // namespace
 
-int print_show(const std::string& path) {
+int print_show(const std::string& path, bool with_statistics) {
   const std::string folder = find_checkpoint(path);
   Store store(folder, read_index(folder));
   print_metadata(store);
-  const std::vector<TensorInfo>& tensors = store.index().tensors;
-  std::size_t name_width = 0;
-  for (const TensorInfo& tensor : tensors) name_width = std::max(name_width, tensor.name.size());
-  fmt::print("{:<{}}  {:<5} {:<18} {:>12} {:>12} {:>12} {:>12}\n", "tensor", name_width, "type", "shape", "min", "max",
-             "mean", "deviation");
-  for (std::size_t i = 0; i < tensors.size(); ++i) print_tensor(store, static_cast<std::int64_t>(i), name_width);
+  print_tree(store, with_statistics);
   fmt::print("\n{}\n", store.index().metadata.deck);
   return 0;
 }

@@ -204,17 +204,23 @@ class More(JobTest):
     def test_a_chain_goes_on_without_requeue_on_other_numbers_of_nodes(self):
         steps = 400
         deck = self.deck_of(steps, "run")
-        script = [ROOT / "jobs" / "train.sbatch", deck]
-        chain = [ROOT / "jobs" / "chain.sh", 4]
-        jobs = self.sbatch("--time=1", "--nodes=4", "--", *script, queue=chain).split()
-        self.assertEqual(len(jobs), 4)
-        for job, nodes in zip(jobs[1:], (2, 3, 4), strict=True):
-            run("scontrol", "update", f"JobId={job}", f"NumNodes={nodes}")
+        jobs = []
+        for nodes in (2, 4, 1, 2):
+            after = [f"--dependency=afterany:{jobs[-1]}"] if jobs else []
+            chain = [ROOT / "jobs" / "chain.sh", 1, f"--nodes={nodes}", *after]
+            jobs += self.sbatch("--time=1", "--", ROOT / "jobs" / "train.sbatch", deck, queue=chain).split()
         self.completes(jobs[-1])
-        straight = self.straight(steps)
-        said = self.said()
-        self.assertEqual([hosts.split()[0] for hosts in self.hosts(said)][:3], ["4", "2", "3"])
-        self.assert_same_run(self.folder / "run", straight)
+        self.assertEqual(re.findall(r"grid (\dx1x1)", self.said())[:3], ["2x1x1", "4x1x1", "1x1x1"])
+        self.assert_same_run(self.folder / "run", self.straight(steps))
+
+    def test_a_chain_that_is_longer_than_the_run_ends_at_once(self):
+        deck = self.deck_of(30, "run")
+        jobs = self.sbatch("--time=1", "--nodes=2", "--", ROOT / "jobs" / "train.sbatch", deck,
+                           queue=[ROOT / "jobs" / "chain.sh", 3]).split()
+        self.assertEqual(len(jobs), 3)
+        for job in jobs:
+            self.completes(job)
+        self.assertEqual(len(self.metrics(self.folder / "run")), 30)
 
     def test_a_preempted_job_goes_on_later(self):
         steps = 150

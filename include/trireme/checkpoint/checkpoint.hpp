@@ -110,9 +110,9 @@ struct Damage {
 [[nodiscard]] std::vector<Damage> verify(const std::string& path);
 
 /// The text of `trireme checkpoint list|show|verify|diff`; each returns the exit code and prints to standard output.
-/// path: a run folder, its checkpoints folder (the newest), or a step folder.
+/// path: a run folder, its checkpoints folder (the newest), or a step folder. with_statistics reads every tensor.
 int print_list(const std::string& path);
-int print_show(const std::string& path);
+int print_show(const std::string& path, bool with_statistics);
 int print_verify(const std::string& path);
 int print_diff(const std::string& a, const std::string& b);
 

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 
@@ -48,16 +49,26 @@ TEST_F(Printed, TheListNamesStepsSizesAndWhatIsIncomplete) {
   EXPECT_THAT(text, HasSubstr("index.h5` is missing"));
 }
 
-TEST_F(Printed, ShowTellsMetadataStatisticsAndDeck) {
+TEST_F(Printed, ShowTellsMetadataTreeStatisticsAndDeck) {
   Holding holding;
-  holding.add_empty({"weights/a", {2, 2}, Dtype::f32}, {{0, 0}, {2, 2}});
-  const float numbers[4] = {1, 2, 3, -4};
+  holding.add_empty({"weights/a", {2, 3}, Dtype::f32}, {{0, 0}, {2, 3}});
+  holding.add_empty({"moments/first/a.b", {1}, Dtype::f32}, {{0}, {1}});
+  const float numbers[6] = {1, 2, 3, -4, NAN, INFINITY};
   std::memcpy(holding.pieces()[0].data, numbers, sizeof numbers);
   save(*self_, checkpoints_, sample_metadata(5), holding.pieces(), {});
-  const std::string text = output_of(code_, [&] { return print_show(checkpoints_); });
+  const std::string text = output_of(code_, [&] { return print_show(checkpoints_, true); });
   EXPECT_EQ(code_, 0);
-  EXPECT_THAT(text, AllOf(HasSubstr("step 5, samples 160"), HasSubstr("name = \"sample\""), HasSubstr("2x1x1"),
-                          ContainsRegex("weights/a +fp32 +\\[2, 2\\] +-4 +3 +0.5 +2.6926")));
+  EXPECT_THAT(text, AllOf(HasSubstr("step 5, samples 160"), HasSubstr("name = \"sample\""), HasSubstr("2x1x1")));
+  EXPECT_THAT(text, HasSubstr("\nmoments/first/  1 tensor, 1 elements\n  a.b "));
+  EXPECT_THAT(text, ContainsRegex("\nweights/  1 tensor, 6 elements\n  a +fp32 +\\[2, 3\\] +-4 +3 +0.5 +2.7386 +2\n"));
+}
+
+TEST_F(Printed, ShowWithoutStatisticsReadsNoShard) {
+  const std::string path = save_sample(checkpoints_, 5);
+  io::remove_file(path + "/shard_00000.h5");
+  const std::string text = output_of(code_, [&] { return print_show(path, false); });
+  EXPECT_THAT(text, ContainsRegex("\n  embedding.weight +fp32 +\\[1021, 769\\] *\n"));
+  EXPECT_THROW((void)output_of(code_, [&] { return print_show(path, true); }), InputError);
 }
 
 TEST_F(Printed, VerifyReturnsTwoOnDamage) {
