@@ -95,8 +95,8 @@ PackedA pack_a(const TileMatmul& p, const Depth& depth) {
 
 /// The lines of a block of C, on their way into the cache while the block is summed.
 struct Destination {
-  const std::byte* first;
-  std::int64_t stride_bytes, lines_a_row, lines;
+  const std::byte* first = nullptr;
+  std::int64_t stride_bytes = 0, lines_a_row = 1, lines = 0;
 
   TRIREME_INLINE void fetch(std::int64_t begin, std::int64_t count) const {
     for (std::int64_t i = begin; i < smaller(begin + count, lines); ++i) {
@@ -104,6 +104,13 @@ struct Destination {
     }
   }
 };
+
+Destination destination_of(const TileMatmul& p, std::int64_t row, std::int64_t column) {
+  const std::int64_t lines_a_row = p.c_is_half ? 1 : 2;  // 32 elements
+  const std::int64_t element_bytes = 2 * lines_a_row;
+  return {static_cast<const std::byte*>(p.c) + (row * p.c_stride + column) * element_bytes, p.c_stride * element_bytes,
+          lines_a_row, smaller(block, p.m - row) * lines_a_row};
+}
 
 /// Sums of a block: begun at zero or at `from`, stored to `to`.
 TRIREME_INLINE void multiply_block(const PackedA& a, const std::uint32_t* b, std::int64_t steps, const float* from,
@@ -176,9 +183,7 @@ void tile_matmul(const TileMatmul& p) {
       for (std::int64_t row = 0; row < p.m; row += block, partial += block_elements) {
         const PackedA rows{a.data + row * a.stride, a.stride};
         const float* const from = is_first ? nullptr : partial;
-        const std::int64_t line = p.c_is_half ? 1 : 2;
-        const Destination fetched{static_cast<const std::byte*>(p.c) + (row * p.c_stride + column) * 2 * line,
-                                  p.c_stride * 2 * line, line, is_last ? smaller(block, p.m - row) * line : 0};
+        const Destination fetched = is_last ? destination_of(p, row, column) : Destination{};
         if (!is_last) {
           multiply_block(rows, panel, depth.padded / tile_depth, from, partial, block, fetched);
         } else if (stores_directly && row + block <= p.m && column + block <= p.n) {
