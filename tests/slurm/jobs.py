@@ -46,6 +46,9 @@ def cluster(*words):
 
 
 def setUpModule():
+    # Where every node sees it, wherever the build lies.
+    (CLUSTER / "bin").mkdir()
+    shutil.copy(TRIREME, CLUSTER / "bin" / "trireme")
     cluster("start", CLUSTER)
     os.environ["SLURM_CONF"] = str(CLUSTER / "slurm.conf")
 
@@ -68,7 +71,7 @@ class JobTest(RunTest):
         """What sbatch says, for jobs on one rank a node if not told otherwise."""
         environment = {
             **os.environ,
-            "PATH": f"{Path(TRIREME).parent}:{os.environ['PATH']}",
+            "PATH": f"{CLUSTER / 'bin'}:{os.environ['PATH']}",
             "TRIREME_FAULT": f"write:metrics.jsonl:sleep={STEP_S}",
         }
         fixed = ["--ntasks-per-node=1", "--cpus-per-task=1", "--signal=USR1@10", f"--output={self.log}", f"--chdir={self.folder}"]
